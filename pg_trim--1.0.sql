@@ -1,0 +1,165 @@
+/* pg_trim--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION pg_trim" to load this file. \quit
+
+--
+-- The calling session
+--
+
+CREATE FUNCTION pg_trim_now(pad_kb integer DEFAULT 0)
+RETURNS bigint
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_now(integer) IS
+'trims this session, all but pad_kb at the top of the heap: bytes of resident memory returned';
+
+CREATE FUNCTION pg_trim_now_verbose(
+	pad_kb integer DEFAULT 0,
+	OUT allocator text,
+	OUT resident_before bigint,
+	OUT resident_after bigint,
+	OUT heap_before bigint,
+	OUT heap_after bigint,
+	OUT released bigint,
+	OUT elapsed_ms double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_now_verbose(integer) IS
+'trims this session and tells what was measured: bytes of anonymous resident memory and of the heap (sbrk), milliseconds';
+
+CREATE FUNCTION pg_trim_heap(
+	OUT allocator text,
+	OUT resident bigint,
+	OUT heap bigint,
+	OUT in_use bigint,
+	OUT free bigint,
+	OUT top_free bigint,
+	OUT mmapped bigint,
+	OUT retained bigint)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_heap() IS
+'this session''s memory in bytes, as the kernel and the allocator count it; retained is what a trim promises to return';
+
+--
+-- All processes
+--
+
+CREATE FUNCTION pg_trim_backend(pid integer, timeout_ms integer DEFAULT 5000)
+RETURNS bigint
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_backend(integer, integer) IS
+'asks a server process to trim: bytes it returned, or null if it did not answer in time; the request then stands';
+
+CREATE FUNCTION pg_trim_all(
+	timeout_ms integer DEFAULT 5000,
+	OUT pid integer,
+	OUT released bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_all(integer) IS
+'asks every process that the caller may signal to trim: bytes each returned, or null if it did not answer in time';
+
+CREATE FUNCTION pg_trim_refresh(pid integer DEFAULT NULL, timeout_ms integer DEFAULT 1000)
+RETURNS integer
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_refresh(integer, integer) IS
+'asks a server process, or all, to publish its figures without a trim: how many answered in time';
+
+CREATE FUNCTION pg_trim_processes(
+	OUT pid integer,
+	OUT resident bigint,
+	OUT shared bigint,
+	OUT in_use bigint,
+	OUT retained bigint,
+	OUT in_contexts bigint,
+	OUT in_caches bigint,
+	OUT in_plans bigint,
+	OUT checked_at timestamptz,
+	OUT checks bigint,
+	OUT trims bigint,
+	OUT released bigint,
+	OUT trim_ms double precision,
+	OUT last_trim timestamptz,
+	OUT last_event text,
+	OUT last_released bigint,
+	OUT holdoff_ms bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_processes() IS
+'what pg_trim_backends and pg_trim_diagnosis are made from';
+
+CREATE VIEW pg_trim_backends AS
+SELECT p.pid, a.backend_type, p.resident, p.in_use, p.retained, p.checked_at,
+	   p.checks, p.trims, p.released, p.trim_ms,
+	   p.last_trim, p.last_event, p.last_released, p.holdoff_ms
+FROM pg_trim_processes() p
+	 LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = p.pid;
+COMMENT ON VIEW pg_trim_backends IS
+'a row per server process: resident memory now, the figures of its last check, and its trims; bytes and milliseconds';
+
+--
+-- Totals
+--
+
+CREATE FUNCTION pg_trim_stats(
+	OUT event text,
+	OUT checks bigint,
+	OUT trims bigint,
+	OUT released bigint,
+	OUT heap_released bigint,
+	OUT trim_ms double precision,
+	OUT max_trim_ms double precision,
+	OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_stats() IS 'what the view pg_trim_stats is made from';
+
+CREATE VIEW pg_trim_stats AS SELECT * FROM pg_trim_stats();
+COMMENT ON VIEW pg_trim_stats IS
+'checks and trims by what caused them; released is resident memory, heap_released how far the heap end (sbrk) fell, in bytes';
+
+CREATE FUNCTION pg_trim_histogram(
+	OUT metric text,
+	OUT low_kb bigint,
+	OUT high_kb bigint,
+	OUT trims bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_histogram() IS 'what the view pg_trim_histogram is made from';
+
+CREATE VIEW pg_trim_histogram AS SELECT * FROM pg_trim_histogram();
+COMMENT ON VIEW pg_trim_histogram IS
+'trims by what they returned, in power-of-two buckets of kB, by resident memory and by the heap end (sbrk)';
+
+CREATE FUNCTION pg_trim_statements(
+	OUT userid oid,
+	OUT dbid oid,
+	OUT queryid bigint,
+	OUT trims bigint,
+	OUT released bigint,
+	OUT max_released bigint,
+	OUT last_trim timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_statements() IS 'what the view pg_trim_statements is made from';
+
+CREATE VIEW pg_trim_statements AS SELECT * FROM pg_trim_statements();
+COMMENT ON VIEW pg_trim_statements IS
+'bytes of resident memory that trims returned, by the statement that left them; queryid is null where the server computed none';
+
+CREATE FUNCTION pg_trim_reset()
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_reset() IS
+'sets the counters per event, the histogram and the statements back to zero';
+
+--
+-- Who may
+--
+
+REVOKE ALL ON FUNCTION pg_trim_refresh(integer, integer), pg_trim_processes(),
+	pg_trim_stats(), pg_trim_histogram(), pg_trim_statements(), pg_trim_reset() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_trim_refresh(integer, integer), pg_trim_processes(),
+	pg_trim_stats(), pg_trim_histogram() TO pg_monitor;
+GRANT SELECT ON pg_trim_backends, pg_trim_stats, pg_trim_histogram TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_trim_statements() TO pg_read_all_stats;
+GRANT SELECT ON pg_trim_statements TO pg_read_all_stats;

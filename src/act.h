@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * act.h
+ *		The one way of every cause: gate, check, trim, record.
+ *
+ * Copyright (c) 2026, pg_trim contributors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PGTRIM_ACT_H
+#define PGTRIM_ACT_H
+
+#include "policy.h"
+#include "trim.h"
+
+/* The causes for which a session trims by itself, as bits. */
+#define PGTRIM_ON(cause) (1 << (cause))
+
+extern int	pgtrim_events;
+extern PolicySettings pgtrim_policy_settings(void);
+extern int64 pgtrim_now_ms(void);
+extern int64 pgtrim_next_look(int64 now, int64 idle_for);
+
+extern bool pgtrim_may_have_gained(void);
+
+extern void pgtrim_gate_add(int64 bytes);
+extern bool pgtrim_gate_passed(void);
+
+extern bool pgtrim_act(TrimCause cause, size_t pad, TrimEvent *event);
+extern void pgtrim_act_and_log(TrimCause cause, size_t pad, TrimEvent *event);
+extern void pgtrim_publish(void);
+extern void pgtrim_act_init(void);
+
+#endif							/* PGTRIM_ACT_H */

@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * allocator_glibc.c
+ *		The GNU C library's malloc.
+ *
+ * Compiled in only where the build found malloc_trim(), as Emacs' configure
+ * does; musl has none.
+ *
+ * Copyright (c) 2026, pg_trim contributors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#ifdef HAVE_MALLOC_TRIM
+
+#include <gnu/libc-version.h>
+#include <malloc.h>
+
+#include "allocator.h"
+
+static void
+glibc_version(char *buf, size_t size)
+{
+	strlcpy(buf, gnu_get_libc_version(), size);
+}
+
+/* The return code is of no use: 1 also comes of calls that free nothing. */
+static void
+glibc_release(size_t pad)
+{
+	(void) malloc_trim(pad);
+}
+
+/* Sums over all arenas; the cost grows with the number of free chunks. */
+static void
+glibc_figures(HeapFigures *figures)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	figures->in_use = info.uordblks + info.hblkhd;
+	figures->free = info.fordblks;
+	figures->top_free = info.keepcost;
+	figures->mmapped = info.hblkhd;
+}
+
+static int64
+glibc_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+static bool
+glibc_tune(int parameter, int kilobytes)
+{
+	return mallopt(parameter, kilobytes * 1024) == 1;
+}
+
+const Allocator pgtrim_allocator_glibc = {
+	.name = "glibc",
+	.version = glibc_version,
+	.release = glibc_release,
+	.figures = glibc_figures,
+	.in_use = glibc_in_use,
+	.tune = glibc_tune
+};
+
+#endif							/* HAVE_MALLOC_TRIM */

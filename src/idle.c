@@ -1,0 +1,274 @@
+/*-------------------------------------------------------------------------
+ *
+ * idle.c
+ *		Looking at a process's memory while it is idle, or between statements.
+ *
+ * Something happened, so a timer is armed, once for many statements.  When it
+ * fires, its handler sees how long the process has been idle, and either lets
+ * the process look at its memory or sets the timer again.  An idle process in
+ * which nothing happened since the last look has no timer.
+ *
+ * How the process is brought to look depends on what it is doing:
+ *
+ *	idle session				the catchup interrupt: it runs an empty
+ *								transaction, whose callback is ours
+ *	session idle in transaction	pgtrim_interrupt()
+ *	busy session				the catchup interrupt, which it heeds before it
+ *								reads its next command; inside a transaction
+ *								block, its next statement end
+ *	process without a client	pgtrim_interrupt() while it waits, else its next
+ *								transaction end
+ *
+ * Requests from other processes come the same way, by their signal.
+ *
+ * Copyright (c) 2026, pg_trim contributors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "act.h"
+#include "compat.h"
+#include "idle.h"
+#include "interrupt.h"
+#include "process.h"
+#include "requests.h"
+#include "storage/ipc.h"
+#include "storage/sinval.h"
+#include "utils/memutils.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+/* Registered when first needed: not in the postmaster, nor where nothing runs. */
+static TimeoutId timer = MAX_TIMEOUTS;
+
+/* Counts what happened: statements and transactions that ended. */
+static volatile uint32 happened = 0;
+
+/* Where it stood at the last look, and when the timer last fired. */
+static volatile uint32 happened_at_look = 0;
+static volatile uint32 happened_at_timer = 0;
+
+/*
+ * Set by the handlers: a look is due; and, is it due even at the end of a
+ * statement, before the reply?
+ */
+static volatile sig_atomic_t due = false;
+static volatile sig_atomic_t due_at_statement_end = false;
+
+static void
+set_timer(int64 at_ms)
+{
+	enable_timeout_at(timer, (TimestampTz) at_ms * 1000);
+}
+
+/* How long this process has been idle, in ms; -1 if it is busy. */
+static int64
+idle_for(ProcessActivity activity, TimestampTz since, int64 now)
+{
+	switch (activity)
+	{
+		case PROCESS_IDLE:
+		case PROCESS_IDLE_IN_TRANSACTION:
+			return Max(now - since / 1000, 0);
+		case PROCESS_BUSY:
+			return -1;
+		default:
+			/* nothing told us, so judge by what ended since the last time */
+			return happened == happened_at_timer ?
+				pgtrim_policy_settings().idle_delay : -1;
+	}
+}
+
+/* Is this a session that would heed a catchup interrupt at once? */
+static bool
+is_at_rest(ProcessActivity activity)
+{
+	return activity == PROCESS_IDLE ||
+		(activity == PROCESS_UNKNOWN && pgtrim_has_client() && !IsTransactionOrTransactionBlock());
+}
+
+/*
+ * Has this process look between two statements.  Outside a transaction block
+ * that is after the reply; if it did not get there since we last asked, one
+ * long statement is running, and what ends inside it must do.
+ */
+static void
+look_between_statements(void)
+{
+	if (due || IsTransactionBlock() || !pgtrim_has_client())
+		due_at_statement_end = true;
+	due = true;
+	if (pgtrim_has_client())
+		HandleCatchupInterrupt();
+}
+
+static void
+handle_timer(void)
+{
+	int64		now = pgtrim_now_ms();
+	TimestampTz since;
+	ProcessActivity activity = pgtrim_activity(&since);
+	int64		idle = idle_for(activity, since, now);
+	int64		next = pgtrim_next_look(now, idle);
+
+	happened_at_timer = happened;
+	if (happened == happened_at_look)
+		return;
+	if (next <= now)
+	{
+		/* until it looked, see to it that it is not forgotten */
+		next = now + Max(pgtrim_policy_settings().idle_delay, 100);
+		if (idle < 0)
+			look_between_statements();
+		else if (is_at_rest(activity))
+		{
+			due = true;
+			HandleCatchupInterrupt();
+		}
+		else if (pgtrim_interrupt_possible())
+		{
+			due = true;
+			pgtrim_interrupt();
+		}
+		else
+		{
+			/* its next statement finds this, and sets the timer again */
+			due = due_at_statement_end = true;
+			return;
+		}
+	}
+	set_timer(next);
+}
+
+/* In a signal handler: somebody asked. */
+static void
+handle_request(void)
+{
+	TimestampTz since;
+	ProcessActivity activity = pgtrim_activity(&since);
+
+	due = true;
+	if (is_at_rest(activity))
+		HandleCatchupInterrupt();
+	else if (pgtrim_interrupt_possible())
+		pgtrim_interrupt();
+	else
+	{
+		due_at_statement_end = true;
+		if (pgtrim_has_client())
+			HandleCatchupInterrupt();
+	}
+}
+
+/*
+ * A timer also sets the latch.  A process without a client may take that for
+ * its next round, run a transaction, and so have the timer set again, for ever.
+ * So in one that is at rest there has to be something to look for.
+ */
+static bool
+is_worth_waking(int64 now)
+{
+	static int64 asked_at = 0;
+	bool		hurried = now - asked_at < pgtrim_policy_settings().idle_delay;
+
+	asked_at = now;
+	return pgtrim_has_client() || hurried || pgtrim_may_have_gained();
+}
+
+/* Arms the timer, if this process is one to be trimmed while it is idle. */
+static void
+arm(void)
+{
+	int64		now;
+
+	if (!pgtrim_trims_by_itself() || proc_exit_inprogress)
+		return;
+	if (timer == MAX_TIMEOUTS)
+		timer = RegisterTimeout(USER_TIMEOUT, handle_timer);
+	now = pgtrim_now_ms();
+	if (!is_worth_waking(now))
+		return;
+	happened_at_timer = happened;
+	set_timer(pgtrim_next_look(now, 0));
+}
+
+/*
+ * Something happened that may have left memory.  On the query path.
+ *
+ * An error makes the server forget all timers, so ours is asked whether it is
+ * still there.
+ */
+void
+pgtrim_touch(void)
+{
+	happened++;
+	if ((pgtrim_events & PGTRIM_ON(TRIM_IDLE)) &&
+		(timer == MAX_TIMEOUTS || !get_timeout_active(timer)))
+		arm();
+}
+
+/* Looks, at a safe point; true if the event holds a trim to log. */
+static bool
+look(TrimEvent *event)
+{
+	bool		by_itself = due && happened != happened_at_look;
+	bool		trimmed = false;
+
+	due = due_at_statement_end = false;
+	if (proc_exit_inprogress)
+		return false;
+	if (timer != MAX_TIMEOUTS)
+		disable_timeout(timer, false);
+	happened_at_look = happened;
+	if (pgtrim_request_waits())
+		trimmed = pgtrim_request_serve(event);
+	else if (by_itself && (pgtrim_events & PGTRIM_ON(TRIM_IDLE)))
+		trimmed = pgtrim_act(TRIM_IDLE, pgtrim_pad(), event);
+	return trimmed;
+}
+
+static void
+look_and_log(void)
+{
+	TrimEvent	event;
+
+	if (look(&event))
+		pgtrim_log(&event);
+}
+
+/* A statement ended inside a transaction.  On the query path. */
+void
+pgtrim_between_statements(void)
+{
+	if (unlikely(due_at_statement_end))
+		look_and_log();
+}
+
+/*
+ * A transaction ended.  Was it the empty one of a catchup interrupt of ours,
+ * after the reply is on the wire?  Or one of a process without a client, in
+ * which anybody may wait?  Then look; true if so.
+ */
+bool
+pgtrim_at_transaction_end(void)
+{
+	TimestampTz since;
+	ProcessActivity activity;
+
+	if (likely(!due))
+		return false;
+	activity = pgtrim_activity(&since);
+	if (activity == PROCESS_BUSY && !due_at_statement_end)
+		return false;
+	look_and_log();
+	return activity == PROCESS_IDLE;
+}
+
+void
+pgtrim_idle_init(void)
+{
+	pgtrim_requests_init(handle_request);
+	pgtrim_interrupt_init(look);
+}

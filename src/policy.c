@@ -1,0 +1,122 @@
+/*-------------------------------------------------------------------------
+ *
+ * policy.c
+ *		When is a trim worth it, and how long to hold off after one.
+ *
+ * Memory that comes back at once was not worth returning: each page costs a
+ * fault and is zeroed again.  So a session whose trims are undone, or return
+ * little, holds off twice as long each time, and half as long after a trim
+ * that lasted.
+ *
+ * Copyright (c) 2026, pg_trim contributors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "policy.h"
+
+/*
+ * The shortest hold-off.  Without any delay there would be nothing to double,
+ * and a session that trims after every statement would never learn.
+ */
+static int64
+shortest_holdoff(const PolicySettings *settings)
+{
+	return Max(settings->idle_delay, 1);
+}
+
+static int64
+current_holdoff(const PolicyState *state, const PolicySettings *settings)
+{
+	int64		shortest = shortest_holdoff(settings);
+
+	/* idle_delay may have changed since */
+	return Min(Max(state->holdoff, shortest), shortest * POLICY_MAX_HOLDOFF);
+}
+
+/*
+ * The time until which this session holds off; now or earlier if it does not.
+ * A clock that was set back cannot make it longer than the hold-off.
+ */
+int64
+pgtrim_policy_held_until(const PolicyState *state, const PolicySettings *settings,
+						 int64 now)
+{
+	if (!state->trimmed || settings->threshold == 0)
+		return now;
+	return Min(state->trimmed_at, now) + current_holdoff(state, settings);
+}
+
+/*
+ * When should a session that did something since the last check look again?
+ * Now or earlier: at once.
+ *
+ * idle_for is the time since it went idle, -1 if it is busy; looked_at the
+ * time of its last check.
+ */
+int64
+pgtrim_policy_next_look(const PolicyState *state, const PolicySettings *settings,
+						int64 now, int64 idle_for, int64 looked_at)
+{
+	int64		held_until = pgtrim_policy_held_until(state, settings, now);
+	int64		due;
+
+	if (idle_for >= 0)
+		return Max(now - idle_for + settings->idle_delay, held_until);
+
+	/* Busy: it may go idle in a moment, so look whether it did. */
+	due = now + Max(settings->idle_delay, 1);
+	if (settings->busy_delay >= 0 &&
+		Max(looked_at + settings->busy_delay, held_until) <= now)
+		due = now;
+	return due;
+}
+
+/* The check.  retained is what a trim promises to return, -1 if unknown. */
+PolicyDecision
+pgtrim_policy_decide(const PolicyState *state, const PolicySettings *settings,
+					 int64 now, int64 retained)
+{
+	if (settings->threshold == 0)
+		return POLICY_TRIM;
+	if (retained < settings->threshold)
+		return POLICY_NOT_WORTH_IT;
+	if (pgtrim_policy_held_until(state, settings, now) > now)
+		return POLICY_HELD_OFF;
+	return POLICY_TRIM;
+}
+
+/*
+ * At the first check after a trim: was it worth it?  faults is the process's
+ * count of page faults that needed no I/O (ru_minflt).
+ */
+void
+pgtrim_policy_learn(PolicyState *state, const PolicySettings *settings,
+					int64 now, int64 faults, int64 page_size)
+{
+	int64		shortest = shortest_holdoff(settings);
+	int64		holdoff = current_holdoff(state, settings);
+	int64		faulted = (faults - state->faults) * page_size;
+	bool		came_back;
+
+	if (!state->trimmed || state->trimmed_at + holdoff > now)
+		return;
+	came_back = faulted * 2 >= state->released &&
+		now - state->trimmed_at <= holdoff * POLICY_SOON;
+	if (came_back || state->released < settings->threshold)
+		state->holdoff = Min(holdoff * 2, shortest * POLICY_MAX_HOLDOFF);
+	else
+		state->holdoff = Max(holdoff / 2, shortest);
+	state->trimmed = false;
+}
+
+/* After a trim that this session did by itself. */
+void
+pgtrim_policy_trimmed(PolicyState *state, int64 now, int64 released, int64 faults)
+{
+	state->trimmed = true;
+	state->trimmed_at = now;
+	state->released = released;
+	state->faults = faults;
+}

@@ -1,0 +1,247 @@
+/*-------------------------------------------------------------------------
+ *
+ * statements.c
+ *		Which statement left the memory that a trim returned.
+ *
+ * Between two trims a session remembers the statement that needed most: the
+ * memory of its contexts when it ended, plus what it made the heap grow by.
+ * The next trim is put to that one's account.
+ *
+ * Locking.  One lock guards the entries.  A reader copies them out under it in
+ * shared mode.  A trim takes it only if it is free at once, else it keeps the
+ * account to itself until the next one: a trim never waits for a reader.
+ *
+ * Query identifiers are the server's (compute_query_id); statements without
+ * one share an entry per user and database.
+ *
+ * Copyright (c) 2026, pg_trim contributors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "compat.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "shared.h"
+#include "statements.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+typedef struct StatementKey
+{
+	Oid			userid;
+	Oid			dbid;
+	uint64		query_id;
+} StatementKey;
+
+typedef struct Statement
+{
+	StatementKey key;
+	int64		trims;			/* 0: the entry is free */
+	int64		released;
+	int64		max_released;
+	TimestampTz last_trim;
+} Statement;
+
+typedef struct SharedStatements
+{
+	LWLock	   *lock;
+	Statement	entries[FLEXIBLE_ARRAY_MEMBER];
+} SharedStatements;
+
+bool		pgtrim_track_statements = true;
+
+static int	max_statements = 1000;
+static SharedStatements *shared = NULL;
+
+/* The statement that needed most memory since the last trim. */
+static StatementKey largest;
+static int64 largest_memory = -1;
+static char *highest_heap_end = NULL;
+
+/* An account that found the lock taken. */
+static Statement owed;
+
+static Size
+statements_size(void)
+{
+	return add_size(offsetof(SharedStatements, entries),
+					mul_size(max_statements, sizeof(Statement)));
+}
+
+static void
+statements_startup(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("pg_trim statements", statements_size(), &found);
+	if (found)
+		return;
+	memset(shared, 0, statements_size());
+	shared->lock = &GetNamedLWLockTranche(PGTRIM_TRANCHE)->lock;
+}
+
+/* How far the heap grew beyond where it was since the last trim. */
+static int64
+heap_growth(void)
+{
+	char	   *end = sbrk(0);
+	int64		growth;
+
+	if (end <= highest_heap_end)
+		return 0;
+	growth = highest_heap_end == NULL ? 0 : end - highest_heap_end;
+	highest_heap_end = end;
+	return growth;
+}
+
+/*
+ * A statement ends, with so many bytes in its contexts.  On the query path: no
+ * system call (sbrk(0) only reads a variable of the C library).
+ */
+void
+pgtrim_statement_ended(uint64 query_id, int64 memory)
+{
+	memory += heap_growth();
+	if (memory <= largest_memory)
+		return;
+	largest_memory = memory;
+	largest.userid = GetUserId();
+	largest.dbid = MyDatabaseId;
+	largest.query_id = query_id;
+}
+
+static bool
+same_key(const StatementKey *a, const StatementKey *b)
+{
+	return a->query_id == b->query_id && a->userid == b->userid && a->dbid == b->dbid;
+}
+
+/* The statement's entry, else a free one, else the one trimmed longest ago. */
+static Statement *
+find_entry(const StatementKey *key)
+{
+	Statement  *oldest = &shared->entries[0];
+
+	for (int i = 0; i < max_statements; i++)
+	{
+		Statement  *entry = &shared->entries[i];
+
+		if (entry->trims == 0 || same_key(&entry->key, key))
+			return entry;
+		if (entry->last_trim < oldest->last_trim)
+			oldest = entry;
+	}
+	memset(oldest, 0, sizeof(*oldest));
+	return oldest;
+}
+
+static void
+add_up(Statement *sum, const Statement *trim)
+{
+	sum->key = trim->key;
+	sum->trims += trim->trims;
+	sum->released += trim->released;
+	sum->max_released = Max(sum->max_released, trim->max_released);
+	sum->last_trim = Max(sum->last_trim, trim->last_trim);
+}
+
+/* Puts what a trim returned to the account of the statement that left it. */
+void
+pgtrim_statements_trim(const TrimEvent *event)
+{
+	Statement	trim = {
+		.key = largest,
+		.trims = 1,
+		.released = event->released,
+		.max_released = event->released
+	};
+
+	if (shared == NULL || largest_memory < 0)
+		return;
+	largest_memory = -1;
+	highest_heap_end = sbrk(0);
+	trim.last_trim = GetCurrentTimestamp();
+	if (!LWLockConditionalAcquire(shared->lock, LW_EXCLUSIVE))
+	{
+		if (owed.trims == 0 || same_key(&owed.key, &trim.key))
+			add_up(&owed, &trim);
+		return;
+	}
+	if (owed.trims > 0)
+		add_up(find_entry(&owed.key), &owed);
+	memset(&owed, 0, sizeof(owed));
+	add_up(find_entry(&trim.key), &trim);
+	LWLockRelease(shared->lock);
+}
+
+PG_FUNCTION_INFO_V1(pg_trim_statements);
+
+/* A row per statement; bytes. */
+Datum
+pg_trim_statements(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Statement  *copy;
+
+	pgtrim_require_shared_memory();
+	InitMaterializedSRF(fcinfo, 0);
+	copy = palloc(mul_size(max_statements, sizeof(Statement)));
+	LWLockAcquire(shared->lock, LW_SHARED);
+	memcpy(copy, shared->entries, max_statements * sizeof(Statement));
+	LWLockRelease(shared->lock);
+
+	for (int i = 0; i < max_statements; i++)
+	{
+		const Statement *entry = &copy[i];
+		Datum		values[] = {
+			ObjectIdGetDatum(entry->key.userid),
+			ObjectIdGetDatum(entry->key.dbid),
+			Int64GetDatum((int64) entry->key.query_id),
+			Int64GetDatum(entry->trims),
+			Int64GetDatum(entry->released),
+			Int64GetDatum(entry->max_released),
+			TimestampTzGetDatum(entry->last_trim)
+		};
+		bool		nulls[lengthof(values)] = {false};
+
+		if (entry->trims == 0)
+			continue;
+		nulls[2] = entry->key.query_id == 0;
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* Forgets all statements. */
+void
+pgtrim_statements_reset(void)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	memset(shared->entries, 0, max_statements * sizeof(Statement));
+	LWLockRelease(shared->lock);
+}
+
+void
+pgtrim_statements_init(void)
+{
+	DefineCustomBoolVariable("pg_trim.track_statements",
+							 "Attributes what was returned to statements.",
+							 NULL,
+							 &pgtrim_track_statements, true,
+							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	DefineCustomIntVariable("pg_trim.max_statements",
+							"Number of statements kept.",
+							NULL,
+							&max_statements, 1000, 1, 1000000,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
+	pgtrim_shared_add(statements_size, statements_startup);
+}

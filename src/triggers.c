@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ *
+ * triggers.c
+ *		The server's hooks and callbacks.
+ *
+ * All of this is on the query path, where at the default settings nothing may
+ * cost more than some tens of instructions: no system call, no allocation.
+ *
+ * Copyright (c) 2026, pg_trim contributors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "act.h"
+#include "compat.h"
+#include "idle.h"
+#include "nodes/memnodes.h"
+#include "process.h"
+#include "statements.h"
+#include "storage/ipc.h"
+#include "tcop/utility.h"
+#include "triggers.h"
+
+static ExecutorRun_hook_type prev_ExecutorRun = NULL;
+static ExecutorFinish_hook_type prev_ExecutorFinish = NULL;
+static ExecutorEnd_hook_type prev_ExecutorEnd = NULL;
+static ProcessUtility_hook_type prev_ProcessUtility = NULL;
+static emit_log_hook_type prev_emit_log = NULL;
+
+/* How deep queries are nested; counted only where the query event is on. */
+static int	nesting_level = 0;
+
+#define EXPERIMENTS (PGTRIM_ON(TRIM_QUERY) | PGTRIM_ON(TRIM_TRANSACTION))
+
+/* Bytes of a context itself; planners and parsers fill few but MessageContext. */
+static int64
+own_memory(MemoryContext context)
+{
+	return context == NULL ? 0 : context->mem_allocated;
+}
+
+/* What a query holds when it ends: its own contexts, and its plan's. */
+static int64
+query_memory(QueryDesc *desc)
+{
+	return MemoryContextMemAllocated(desc->estate->es_query_cxt, true) +
+		own_memory(MessageContext);
+}
+
+/* The experiments' events: trim right here, if enough was freed. */
+static void
+trim_at(TrimCause cause)
+{
+	TrimEvent	event;
+
+	if (IsParallelWorker() || proc_exit_inprogress || !pgtrim_gate_passed())
+		return;
+	pgtrim_act_and_log(cause, pgtrim_pad(), &event);
+}
+
+static void
+triggers_ExecutorRun(PGTRIM_RUN_ARGS)
+{
+	nesting_level++;
+	PG_TRY();
+	{
+		if (prev_ExecutorRun)
+			prev_ExecutorRun(PGTRIM_RUN_PASS);
+		else
+			standard_ExecutorRun(PGTRIM_RUN_PASS);
+	}
+	PG_FINALLY();
+	{
+		nesting_level--;
+	}
+	PG_END_TRY();
+}
+
+static void
+triggers_ExecutorFinish(QueryDesc *desc)
+{
+	nesting_level++;
+	PG_TRY();
+	{
+		if (prev_ExecutorFinish)
+			prev_ExecutorFinish(desc);
+		else
+			standard_ExecutorFinish(desc);
+	}
+	PG_FINALLY();
+	{
+		nesting_level--;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Nesting costs a setjmp per query, so it is counted only once a session has
+ * asked for the query event.
+ */
+static void
+count_nesting(void)
+{
+	static bool counting = false;
+
+	if (counting)
+		return;
+	counting = true;
+	prev_ExecutorRun = ExecutorRun_hook;
+	ExecutorRun_hook = triggers_ExecutorRun;
+	prev_ExecutorFinish = ExecutorFinish_hook;
+	ExecutorFinish_hook = triggers_ExecutorFinish;
+}
+
+static void
+triggers_ExecutorEnd(QueryDesc *desc)
+{
+	if (pgtrim_track_statements || (pgtrim_events & EXPERIMENTS))
+	{
+		int64		memory = query_memory(desc);
+
+		if (pgtrim_track_statements)
+			pgtrim_statement_ended(desc->plannedstmt->queryId, memory);
+		pgtrim_gate_add(memory);
+	}
+
+	if (prev_ExecutorEnd)
+		prev_ExecutorEnd(desc);
+	else
+		standard_ExecutorEnd(desc);
+
+	pgtrim_touch();
+	pgtrim_between_statements();
+	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
+	{
+		count_nesting();
+		if (nesting_level == 0)
+			trim_at(TRIM_QUERY);
+	}
+}
+
+static void
+triggers_ProcessUtility(PlannedStmt *pstmt, const char *query_string, bool read_only_tree,
+						ProcessUtilityContext context, ParamListInfo params,
+						QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
+{
+	uint64		query_id = pstmt->queryId;
+
+	if (prev_ProcessUtility)
+		prev_ProcessUtility(pstmt, query_string, read_only_tree, context, params,
+							query_env, dest, qc);
+	else
+		standard_ProcessUtility(pstmt, query_string, read_only_tree, context, params,
+								query_env, dest, qc);
+
+	/* pstmt may be gone: COMMIT inside a procedure frees it */
+	if (pgtrim_track_statements)
+		pgtrim_statement_ended(query_id, own_memory(MessageContext));
+	pgtrim_touch();
+	pgtrim_between_statements();
+	/* it may have been the SET that asks for the event */
+	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
+		count_nesting();
+}
+
+/*
+ * An error that reaches the top level made the server forget all timers, and
+ * not every one ends a transaction.
+ */
+static void
+triggers_emit_log(ErrorData *edata)
+{
+	if (edata->elevel == ERROR && MyProc != NULL && pgtrim_has_client())
+		pgtrim_touch();
+	if (prev_emit_log)
+		prev_emit_log(edata);
+}
+
+/*
+ * A process's first transaction is the time to see what is resident without
+ * being anybody's.  In a session it is that of InitPostgres(), before
+ * MessageContext exists.
+ */
+static bool
+is_first_transaction(void)
+{
+	static int	seen_in = 0;
+
+	if (seen_in == MyProcPid)
+		return false;
+	if (pgtrim_has_client() && MessageContext != NULL)
+		return false;
+	seen_in = MyProcPid;
+	return true;
+}
+
+static void
+transaction_ended(void)
+{
+	if (unlikely(is_first_transaction()))
+	{
+		pgtrim_note_overhead();
+		return;
+	}
+	if (pgtrim_at_transaction_end())
+		return;
+	if (pgtrim_events & PGTRIM_ON(TRIM_TRANSACTION))
+	{
+		pgtrim_gate_add(own_memory(MessageContext) + own_memory(TopTransactionContext));
+		trim_at(TRIM_TRANSACTION);
+	}
+	pgtrim_touch();
+}
+
+/* Runs where an error is a PANIC. */
+static void
+triggers_transaction(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+			transaction_ended();
+			break;
+		default:
+			break;
+	}
+}
+
+void
+pgtrim_triggers_init(void)
+{
+	prev_ExecutorEnd = ExecutorEnd_hook;
+	ExecutorEnd_hook = triggers_ExecutorEnd;
+	prev_ProcessUtility = ProcessUtility_hook;
+	ProcessUtility_hook = triggers_ProcessUtility;
+	prev_emit_log = emit_log_hook;
+	emit_log_hook = triggers_emit_log;
+	RegisterXactCallback(triggers_transaction, NULL);
+
+	/* session_preload_libraries: the session has done nothing yet */
+	if (!process_shared_preload_libraries_in_progress && MessageContext == NULL)
+		pgtrim_note_overhead();
+}
