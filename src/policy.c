@@ -37,15 +37,15 @@ current_holdoff(const PolicyState *state, const PolicySettings *settings)
 
 /*
  * The time until which this session holds off; now or earlier if it does not.
- * A clock that was set back cannot make it longer than the hold-off.
+ * A clock that was set back ends it, or it could last for hours.
  */
 int64
 pgtrim_policy_held_until(const PolicyState *state, const PolicySettings *settings,
 						 int64 now)
 {
-	if (!state->trimmed || settings->threshold == 0)
+	if (!state->trimmed || settings->threshold == 0 || state->trimmed_at > now)
 		return now;
-	return Min(state->trimmed_at, now) + current_holdoff(state, settings);
+	return state->trimmed_at + current_holdoff(state, settings);
 }
 
 /*
@@ -67,8 +67,8 @@ pgtrim_policy_next_look(const PolicyState *state, const PolicySettings *settings
 
 	/* Busy: it may go idle in a moment, so look whether it did. */
 	due = now + Max(settings->idle_delay, 1);
-	if (settings->busy_delay >= 0 &&
-		Max(looked_at + settings->busy_delay, held_until) <= now)
+	if (settings->busy_delay >= 0 && held_until <= now &&
+		(looked_at > now || looked_at + settings->busy_delay <= now))
 		due = now;
 	return due;
 }
@@ -100,7 +100,7 @@ pgtrim_policy_learn(PolicyState *state, const PolicySettings *settings,
 	int64		faulted = (faults - state->faults) * page_size;
 	bool		came_back;
 
-	if (!state->trimmed || state->trimmed_at + holdoff > now)
+	if (!state->trimmed || (state->trimmed_at <= now && state->trimmed_at + holdoff > now))
 		return;
 	came_back = faulted * 2 >= state->released &&
 		now - state->trimmed_at <= holdoff * POLICY_SOON;
