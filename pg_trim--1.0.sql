@@ -96,6 +96,53 @@ FROM pg_trim_processes() p
 COMMENT ON VIEW pg_trim_backends IS
 'a row per server process: resident memory now, the figures of its last check, and its trims; bytes and milliseconds';
 
+-- The largest part of a process's memory names the cause, if it is large enough
+-- to matter; the figures are those of its last check.
+CREATE VIEW pg_trim_diagnosis AS
+SELECT p.pid, p.resident, p.shared, p.in_contexts, p.in_use, p.retained,
+	   d.verdict,
+	   CASE d.verdict
+		   WHEN 'unknown' THEN
+			   'It has not published its figures: SELECT pg_trim_refresh();'
+		   WHEN 'retained memory' THEN
+			   format('A trim returns about %s: SELECT pg_trim_backend(%s);',
+					  pg_size_pretty(p.retained), p.pid)
+		   WHEN 'prepared statements' THEN
+			   format('%s in prepared statements and cached plans, in use: DEALLOCATE or DISCARD ALL frees those of PREPARE, a new connection those of functions.',
+					  pg_size_pretty(p.in_plans))
+		   WHEN 'live caches' THEN
+			   format('%s in caches of the tables it touched, in use: only a new connection frees them, so have the pooler recycle this one.',
+					  pg_size_pretty(p.in_caches))
+		   WHEN 'outside contexts' THEN
+			   format('%s taken by an extension or library past PostgreSQL''s memory contexts, in use: a trim cannot return it, a new connection frees it.',
+					  pg_size_pretty(p.in_use - p.in_contexts))
+		   WHEN 'running statement' THEN
+			   format('%s in use by its statement, transaction or open cursors: it is freed when they end.',
+					  pg_size_pretty(p.in_contexts - p.in_caches - p.in_plans))
+		   WHEN 'shared buffers' THEN
+			   format('%s of shared buffers and files that it touched are counted in every process that did so: nothing to do.',
+					  pg_size_pretty(p.shared))
+		   ELSE 'Nothing to do.'
+	   END AS advice
+FROM pg_trim_processes() p
+	 CROSS JOIN LATERAL (
+		 SELECT CASE
+					WHEN p.retained IS NULL OR p.in_contexts IS NULL THEN 'unknown'
+					WHEN part.bytes >= 4 * 1024 * 1024 THEN part.name
+					WHEN p.shared >= GREATEST(4 * p.resident, 24 * 1024 * 1024) THEN 'shared buffers'
+					ELSE 'nothing unusual'
+				END AS verdict
+		 FROM (VALUES ('retained memory', p.retained),
+					  ('prepared statements', p.in_plans),
+					  ('live caches', p.in_caches),
+					  ('outside contexts', p.in_use - p.in_contexts),
+					  ('running statement', p.in_contexts - p.in_caches - p.in_plans))
+				  AS part (name, bytes)
+		 ORDER BY part.bytes DESC NULLS LAST
+		 LIMIT 1) d;
+COMMENT ON VIEW pg_trim_diagnosis IS
+'what each server process''s memory is, and what to do about it; bytes, as of its last check';
+
 --
 -- Totals
 --
@@ -160,6 +207,6 @@ REVOKE ALL ON FUNCTION pg_trim_refresh(integer, integer), pg_trim_processes(),
 	pg_trim_stats(), pg_trim_histogram(), pg_trim_statements(), pg_trim_reset() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_trim_refresh(integer, integer), pg_trim_processes(),
 	pg_trim_stats(), pg_trim_histogram() TO pg_monitor;
-GRANT SELECT ON pg_trim_backends, pg_trim_stats, pg_trim_histogram TO pg_monitor;
+GRANT SELECT ON pg_trim_backends, pg_trim_diagnosis, pg_trim_stats, pg_trim_histogram TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_trim_statements() TO pg_read_all_stats;
 GRANT SELECT ON pg_trim_statements TO pg_read_all_stats;

@@ -94,7 +94,7 @@ pgtrim_may_have_gained(void)
 	int64		threshold = (int64) threshold_kb * 1024;
 	int64		change = pgtrim_resident_or_swapped() - last_seen.resident;
 
-	return Abs(change) >= threshold / 4 || last_seen.in_use - first_in_use >= threshold;
+	return llabs(change) >= threshold / 4 || last_seen.in_use - first_in_use >= threshold;
 }
 
 /* Adds up what is about to be freed. */

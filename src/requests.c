@@ -37,6 +37,7 @@
 #include "storage/shmem.h"
 #include "utils/acl.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/wait_event.h"
 
 typedef enum RequestKind

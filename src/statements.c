@@ -30,6 +30,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 typedef struct StatementKey
 {

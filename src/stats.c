@@ -36,6 +36,7 @@
 #include "storage/spin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 /* Bucket 0 holds 0 kB, bucket n holds 2^(n-1) to 2^n - 1 kB. */
 #define HISTOGRAM_BUCKETS 44
