@@ -18,7 +18,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <malloc.h>
 
 #include "allocator.h"
 #include "utils/guc.h"
@@ -129,7 +128,7 @@ pgtrim_require_release(void)
  * to its dynamic thresholds, which the settings' description says.
  */
 static void
-assign_tunable(const char *setting, int parameter, int kilobytes)
+assign_tunable(const char *setting, AllocatorTunable tunable, int kilobytes)
 {
 	const Allocator *allocator = pgtrim_allocator();
 
@@ -139,7 +138,7 @@ assign_tunable(const char *setting, int parameter, int kilobytes)
 		ereport(WARNING,
 				(errmsg("setting \"%s\" has no effect under memory allocator %s",
 						setting, allocator->name)));
-	else if (!allocator->tune(parameter, kilobytes))
+	else if (!allocator->tune(tunable, kilobytes))
 		ereport(WARNING,
 				(errmsg("memory allocator %s refused %d kB for setting \"%s\"",
 						allocator->name, kilobytes, setting)));
@@ -148,23 +147,26 @@ assign_tunable(const char *setting, int parameter, int kilobytes)
 static void
 assign_mmap_threshold(int newval, void *extra)
 {
-	assign_tunable("pg_trim.mmap_threshold_kb", M_MMAP_THRESHOLD, newval);
+	assign_tunable("pg_trim.mmap_threshold_kb", TUNE_MMAP_THRESHOLD, newval);
 }
 
 static void
 assign_trim_threshold(int newval, void *extra)
 {
-	assign_tunable("pg_trim.trim_threshold_kb", M_TRIM_THRESHOLD, newval);
+	assign_tunable("pg_trim.trim_threshold_kb", TUNE_TRIM_THRESHOLD, newval);
 }
 
 static void
 assign_top_pad(int newval, void *extra)
 {
-	assign_tunable("pg_trim.top_pad_kb", M_TOP_PAD, newval);
+	assign_tunable("pg_trim.top_pad_kb", TUNE_TOP_PAD, newval);
 }
 
 /* mallopt() takes bytes in an int. */
 #define MAX_TUNABLE_KB (INT_MAX / 1024)
+
+/* glibc refuses a higher one: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c. */
+#define MAX_MMAP_THRESHOLD_KB (32 * 1024)
 
 void
 pgtrim_allocator_init(void)
@@ -172,7 +174,7 @@ pgtrim_allocator_init(void)
 	DefineCustomIntVariable("pg_trim.mmap_threshold_kb",
 							"Allocations from this size on get a mapping of their own (M_MMAP_THRESHOLD); -1 leaves glibc's own.",
 							"Setting it ends glibc's dynamic adjustment for the rest of the process's life.",
-							&mmap_threshold_kb, -1, -1, MAX_TUNABLE_KB,
+							&mmap_threshold_kb, -1, -1, MAX_MMAP_THRESHOLD_KB,
 							PGC_SUSET, GUC_UNIT_KB,
 							NULL, assign_mmap_threshold, NULL);
 	DefineCustomIntVariable("pg_trim.trim_threshold_kb",

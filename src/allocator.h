@@ -19,6 +19,14 @@ typedef struct HeapFigures
 	int64		mmapped;		/* in mappings of their own, part of in_use */
 } HeapFigures;
 
+/* Settings that an allocator may take. */
+typedef enum AllocatorTunable
+{
+	TUNE_MMAP_THRESHOLD,
+	TUNE_TRIM_THRESHOLD,
+	TUNE_TOP_PAD
+} AllocatorTunable;
+
 typedef struct Allocator
 {
 	const char *name;
@@ -45,7 +53,7 @@ typedef struct Allocator
 	 * Sets one of the tunables; false if the allocator refused.  NULL: it has
 	 * none.
 	 */
-	bool		(*tune) (int parameter, int value);
+	bool		(*tune) (AllocatorTunable tunable, int kilobytes);
 } Allocator;
 
 /* The tables; those of preloaded allocators are NULL-tested by their probe. */

@@ -53,9 +53,15 @@ glibc_in_use(void)
 }
 
 static bool
-glibc_tune(int parameter, int kilobytes)
+glibc_tune(AllocatorTunable tunable, int kilobytes)
 {
-	return mallopt(parameter, kilobytes * 1024) == 1;
+	static const int parameters[] = {
+		[TUNE_MMAP_THRESHOLD] = M_MMAP_THRESHOLD,
+		[TUNE_TRIM_THRESHOLD] = M_TRIM_THRESHOLD,
+		[TUNE_TOP_PAD] = M_TOP_PAD
+	};
+
+	return mallopt(parameters[tunable], kilobytes * 1024) == 1;
 }
 
 const Allocator pgtrim_allocator_glibc = {
