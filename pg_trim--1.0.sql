@@ -210,3 +210,67 @@ GRANT EXECUTE ON FUNCTION pg_trim_refresh(integer, integer), pg_trim_processes()
 GRANT SELECT ON pg_trim_backends, pg_trim_diagnosis, pg_trim_stats, pg_trim_histogram TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_trim_statements() TO pg_read_all_stats;
 GRANT SELECT ON pg_trim_statements TO pg_read_all_stats;
+
+--
+-- Benchmarks
+--
+
+CREATE FUNCTION pg_trim_bench_palloc_pfree(count bigint, size bigint, context text DEFAULT 'aset')
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_bench_palloc_pfree(bigint, bigint, text) IS
+'milliseconds for count times palloc and pfree of size bytes, one after the other; context: aset, generation or slab';
+
+CREATE FUNCTION pg_trim_bench_context_reset(count bigint, size bigint, context text DEFAULT 'aset')
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_bench_context_reset(bigint, bigint, text) IS
+'milliseconds for count times palloc of size bytes and one reset of the context; context: aset, generation or slab';
+
+CREATE FUNCTION pg_trim_bench_window(count bigint, size bigint, live bigint, context text DEFAULT 'aset')
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_bench_window(bigint, bigint, bigint, text) IS
+'milliseconds for count times palloc and pfree of size bytes, where live chunks exist at a time and the oldest is freed at each step';
+
+CREATE FUNCTION pg_trim_bench_table(
+	counts bigint[],
+	size bigint,
+	context text DEFAULT 'aset',
+	OUT count bigint,
+	OUT palloc_pfree_ms double precision,
+	OUT palloc_ms double precision,
+	OUT reset_ms double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION pg_trim_bench_table(bigint[], bigint, text) IS
+'for each of the counts, milliseconds for the loop of palloc and pfree, for a loop of palloc alone, and for the reset after it';
+
+CREATE FUNCTION pg_trim_bench_fragment(
+	chunks integer,
+	size bigint,
+	keep text,
+	OUT resident_full bigint,
+	OUT resident_freed bigint,
+	OUT resident_trimmed bigint,
+	OUT trim_ms double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_trim_bench_fragment(integer, bigint, text) IS
+'bytes of resident memory with so many chunks of malloc, with all but the first or the last freed, and after a trim; milliseconds of the trim';
+
+CREATE FUNCTION pg_trim_bench_overhead(
+	query text,
+	runs integer,
+	OUT plain_ms double precision,
+	OUT trimmed_ms double precision,
+	OUT ratio double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_trim_bench_overhead(text, integer) IS
+'medians in milliseconds of a query without and with a trim after it, and their ratio; it is really executed, three times per run';
+
+REVOKE ALL ON FUNCTION pg_trim_bench_palloc_pfree(bigint, bigint, text),
+	pg_trim_bench_context_reset(bigint, bigint, text),
+	pg_trim_bench_window(bigint, bigint, bigint, text),
+	pg_trim_bench_table(bigint[], bigint, text),
+	pg_trim_bench_fragment(integer, bigint, text),
+	pg_trim_bench_overhead(text, integer) FROM PUBLIC;
