@@ -224,20 +224,25 @@ starts_with(const char *string, const char *prefix)
 }
 
 /*
- * The lines of a dump that is ours, up to its end.  A message that is none of
- * them passes.
+ * The last line.  Until here the server takes no other dump in hand, and drops
+ * what it was asked for meanwhile, ours too.
  */
 static void
-hide_line(ErrorData *edata)
+at_end(ErrorData *edata)
 {
-	if (starts_with(edata->message_id, DUMP_LINE))
-		edata->output_to_server = false;
-	else if (starts_with(edata->message_id, DUMP_END))
+	TrimEvent	event;
+
+	if (hiding)
 	{
-		edata->output_to_server = false;
-		hiding = false;
+		edata->output_to_server = hiding = false;
 		if (dump_asked)
 			dump_for_somebody();
+	}
+	if (ours_asked)
+	{
+		ours_asked = false;
+		if (safe_point(&event))
+			pgtrim_log(&event);
 	}
 }
 
@@ -254,8 +259,10 @@ interrupt_emit_log(ErrorData *edata)
 		nested = true;
 		if (strcmp(edata->message_id, DUMP_HEADER) == 0)
 			at_header(edata);
-		else if (hiding)
-			hide_line(edata);
+		else if (starts_with(edata->message_id, DUMP_END))
+			at_end(edata);
+		else if (hiding && starts_with(edata->message_id, DUMP_LINE))
+			edata->output_to_server = false;
 		nested = false;
 	}
 	if (prev_emit_log_hook && edata->output_to_server)

@@ -215,7 +215,10 @@ is_gone(const Request *request)
 static bool
 wait_for(const Request *request, TimestampTz deadline)
 {
-	/* nobody wakes us when the process ends */
+	/*
+	 * Nobody wakes us when the process ends; and a signal that reaches it
+	 * just as it has served others may be lost.
+	 */
 	const long	look_again_ms = 100;
 	bool		answered;
 
@@ -226,8 +229,10 @@ wait_for(const Request *request, TimestampTz deadline)
 
 		if (left_ms <= 0)
 			break;
-		(void) ConditionVariableTimedSleep(&shared->answers, Min(left_ms, look_again_ms),
-										   PG_WAIT_EXTENSION);
+		if (ConditionVariableTimedSleep(&shared->answers, Min(left_ms, look_again_ms),
+										PG_WAIT_EXTENSION) &&
+			!is_gone(request))
+			(void) kill(request->pid, request_signal);
 	}
 	ConditionVariableCancelSleep();
 	return answered;
