@@ -21,14 +21,14 @@
 #include "funcapi.h"
 #include "storage/fd.h"
 
-/* The size of a chunk, between 1 and limit bytes. */
+/* The size of a chunk, within its limits. */
 Size
-pgtrim_bench_size(int64 size, Size limit)
+pgtrim_bench_size(int64 size, Size least, Size most)
 {
-	if (size < 1 || size > (int64) limit)
+	if (size < (int64) least || size > (int64) most)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size must be between 1 and %zu bytes", limit)));
+				 errmsg("size must be between %zu and %zu bytes", least, most)));
 	return (Size) size;
 }
 

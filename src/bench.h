@@ -13,7 +13,7 @@
 #include "fmgr.h"
 #include "portability/instr_time.h"
 
-extern Size pgtrim_bench_size(int64 size, Size limit);
+extern Size pgtrim_bench_size(int64 size, Size least, Size most);
 extern void pgtrim_bench_require_memory(int64 count, Size each);
 extern double pgtrim_bench_ms_since(instr_time start);
 extern Datum pgtrim_bench_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);

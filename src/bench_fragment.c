@@ -89,7 +89,7 @@ set_up(Heap *heap, int count, int64 size, const char *keep)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("chunks must be at least 2")));
 	heap->count = count;
-	heap->size = pgtrim_bench_size(size, MaxAllocSize);
+	heap->size = pgtrim_bench_size(size, 1, MaxAllocSize);
 	if (pg_strcasecmp(keep, "first") == 0)
 		heap->keep = 0;
 	else if (pg_strcasecmp(keep, "last") == 0)

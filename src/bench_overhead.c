@@ -44,10 +44,10 @@ run(const char *query)
 	INSTR_TIME_SET_CURRENT(start);
 	code = SPI_execute_extended(query, &options);
 	elapsed = pgtrim_bench_ms_since(start);
-	if (code == 0)
+	if (code == SPI_OK_REWRITTEN)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query must not be empty")));
+				 errmsg("query must not be empty or rewritten to nothing")));
 	if (code < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

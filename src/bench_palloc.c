@@ -41,6 +41,9 @@ PG_FUNCTION_INFO_V1(pg_trim_bench_table);
 #define SLAB_CHUNKS_PER_BLOCK 8
 #define SLAB_MAX_CHUNK ((Size) 1024 * 1024)
 
+/* The least that a slab takes, in any version. */
+#define SLAB_MIN_CHUNK 8
+
 /* At least what any kind of context puts before a chunk or a block. */
 #define CHUNK_HEADER 16
 #define BLOCK_HEADER 256
@@ -51,6 +54,7 @@ PG_FUNCTION_INFO_V1(pg_trim_bench_table);
 typedef struct ContextKind
 {
 	const char *name;
+	Size		min_chunk;
 	Size		max_chunk;
 	bool		rounds_up;
 	MemoryContext (*create) (MemoryContext parent, Size chunk);
@@ -96,9 +100,9 @@ create_slab(MemoryContext parent, Size chunk)
 }
 
 static const ContextKind kinds[] = {
-	{"aset", MaxAllocSize, true, create_aset},
-	{"generation", MaxAllocSize, false, create_generation},
-	{"slab", SLAB_MAX_CHUNK, false, create_slab},
+	{"aset", 1, MaxAllocSize, true, create_aset},
+	{"generation", 1, MaxAllocSize, false, create_generation},
+	{"slab", SLAB_MIN_CHUNK, SLAB_MAX_CHUNK, false, create_slab},
 };
 
 static const ContextKind *
@@ -148,7 +152,7 @@ set_up(Bench *bench, int64 count, int64 size, const char *context)
 {
 	memset(bench, 0, sizeof(*bench));
 	bench->kind = find_kind(context);
-	bench->size = pgtrim_bench_size(size, bench->kind->max_chunk);
+	bench->size = pgtrim_bench_size(size, bench->kind->min_chunk, bench->kind->max_chunk);
 	bench->count = check_count(count);
 	require_memory(bench, 1);
 }
