@@ -49,7 +49,7 @@ static MemoryFigures last_seen;
 static int64 first_in_use = -1;
 
 /* What it freed since the last check of the query and transaction events. */
-static int64 gate_bytes = 0;
+int64		pgtrim_gate_bytes = 0;
 
 PolicySettings
 pgtrim_policy_settings(void)
@@ -97,20 +97,13 @@ pgtrim_may_have_gained(void)
 	return llabs(change) >= threshold / 4 || last_seen.in_use - first_in_use >= threshold;
 }
 
-/* Adds up what is about to be freed. */
-void
-pgtrim_gate_add(int64 bytes)
-{
-	gate_bytes += bytes;
-}
-
 /* Was enough freed since the last check to make another one? */
 bool
 pgtrim_gate_passed(void)
 {
-	if (gate_bytes < (int64) threshold_kb * 1024)
+	if (pgtrim_gate_bytes < (int64) threshold_kb * 1024)
 		return false;
-	gate_bytes = 0;
+	pgtrim_gate_bytes = 0;
 	return true;
 }
 

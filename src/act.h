@@ -10,20 +10,29 @@
 #ifndef PGTRIM_ACT_H
 #define PGTRIM_ACT_H
 
+#include "compat.h"
 #include "policy.h"
 #include "trim.h"
 
 /* The causes for which a session trims by itself, as bits. */
 #define PGTRIM_ON(cause) (1 << (cause))
 
-extern int	pgtrim_events;
+extern PGTRIM_HIDDEN int	pgtrim_events;
 extern PolicySettings pgtrim_policy_settings(void);
 extern int64 pgtrim_now_ms(void);
 extern int64 pgtrim_next_look(int64 now, int64 idle_for);
 
 extern bool pgtrim_may_have_gained(void);
 
-extern void pgtrim_gate_add(int64 bytes);
+extern PGTRIM_HIDDEN int64 pgtrim_gate_bytes;
+
+/* Adds up what is about to be freed.  On the query path. */
+static inline void
+pgtrim_gate_add(int64 bytes)
+{
+	pgtrim_gate_bytes += bytes;
+}
+
 extern bool pgtrim_gate_passed(void);
 
 extern bool pgtrim_act(TrimCause cause, size_t pad, TrimEvent *event);

@@ -32,6 +32,12 @@
 #define PGTRIM_RUN_PASS desc, direction, count, once
 #endif
 
+/*
+ * For variables of the query path: without it each access loads the address
+ * first.  The server's own build flags hide everything since 16.
+ */
+#define PGTRIM_HIDDEN __attribute__((visibility("hidden")))
+
 /* A check hook's extra has come from the GUC memory context since 16. */
 #if PG_VERSION_NUM < 160000
 #define guc_malloc(elevel, size) malloc(size)

@@ -44,7 +44,7 @@
 static TimeoutId timer = MAX_TIMEOUTS;
 
 /* Counts what happened: statements and transactions that ended. */
-static volatile uint32 happened = 0;
+volatile uint32 pgtrim_happened = 0;
 
 /* Where it stood at the last look, and when the timer last fired. */
 static volatile uint32 happened_at_look = 0;
@@ -57,10 +57,23 @@ static volatile uint32 happened_at_timer = 0;
 static volatile sig_atomic_t due = false;
 static volatile sig_atomic_t due_at_statement_end = false;
 
+/* False while the timer is running, as far as we know, and no look is due. */
+volatile sig_atomic_t pgtrim_attention = true;
+
+static void
+set_due(bool at_statement_end)
+{
+	due = true;
+	if (at_statement_end)
+		due_at_statement_end = true;
+	pgtrim_attention = true;
+}
+
 static void
 set_timer(int64 at_ms)
 {
 	enable_timeout_at(timer, (TimestampTz) at_ms * 1000);
+	pgtrim_attention = due;
 }
 
 /* How long this process has been idle, in ms; -1 if it is busy. */
@@ -76,7 +89,7 @@ idle_for(ProcessActivity activity, TimestampTz since, int64 now)
 			return -1;
 		default:
 			/* nothing told us, so judge by what ended since the last time */
-			return happened == happened_at_timer ?
+			return pgtrim_happened == happened_at_timer ?
 				pgtrim_policy_settings().idle_delay : -1;
 	}
 }
@@ -97,9 +110,7 @@ is_at_rest(ProcessActivity activity)
 static void
 look_between_statements(void)
 {
-	if (due || IsTransactionBlock() || !pgtrim_has_client())
-		due_at_statement_end = true;
-	due = true;
+	set_due(due || IsTransactionBlock() || !pgtrim_has_client());
 	if (pgtrim_has_client())
 		HandleCatchupInterrupt();
 }
@@ -113,8 +124,9 @@ handle_timer(void)
 	int64		idle = idle_for(activity, since, now);
 	int64		next = pgtrim_next_look(now, idle);
 
-	happened_at_timer = happened;
-	if (happened == happened_at_look)
+	pgtrim_attention = true;
+	happened_at_timer = pgtrim_happened;
+	if (pgtrim_happened == happened_at_look)
 		return;
 	if (next <= now)
 	{
@@ -124,18 +136,18 @@ handle_timer(void)
 			look_between_statements();
 		else if (is_at_rest(activity))
 		{
-			due = true;
+			set_due(false);
 			HandleCatchupInterrupt();
 		}
 		else if (pgtrim_interrupt_possible())
 		{
-			due = true;
+			set_due(false);
 			pgtrim_interrupt();
 		}
 		else
 		{
 			/* its next statement finds this, and sets the timer again */
-			due = due_at_statement_end = true;
+			set_due(true);
 			return;
 		}
 	}
@@ -149,14 +161,14 @@ handle_request(void)
 	TimestampTz since;
 	ProcessActivity activity = pgtrim_activity(&since);
 
-	due = true;
+	set_due(false);
 	if (is_at_rest(activity))
 		HandleCatchupInterrupt();
 	else if (pgtrim_interrupt_possible())
 		pgtrim_interrupt();
 	else
 	{
-		due_at_statement_end = true;
+		set_due(true);
 		if (pgtrim_has_client())
 			HandleCatchupInterrupt();
 	}
@@ -177,43 +189,43 @@ is_worth_waking(int64 now)
 	return pgtrim_has_client() || hurried || pgtrim_may_have_gained();
 }
 
+/*
+ * An error made the server forget all timers, and maybe ours; it is looked for
+ * at the next occasion.
+ */
+void
+pgtrim_timers_forgotten(void)
+{
+	pgtrim_attention = true;
+}
+
 /* Arms the timer, if this process is one to be trimmed while it is idle. */
 static void
 arm(void)
 {
 	int64		now;
 
-	if (!pgtrim_trims_by_itself() || proc_exit_inprogress)
+	if (!(pgtrim_events & PGTRIM_ON(TRIM_IDLE)) || !pgtrim_trims_by_itself() || proc_exit_inprogress)
 		return;
 	if (timer == MAX_TIMEOUTS)
 		timer = RegisterTimeout(USER_TIMEOUT, handle_timer);
+	if (get_timeout_active(timer))
+	{
+		pgtrim_attention = due;
+		return;
+	}
 	now = pgtrim_now_ms();
 	if (!is_worth_waking(now))
 		return;
-	happened_at_timer = happened;
+	happened_at_timer = pgtrim_happened;
 	set_timer(pgtrim_next_look(now, 0));
-}
-
-/*
- * Something happened that may have left memory.  On the query path.
- *
- * An error makes the server forget all timers, so ours is asked whether it is
- * still there.
- */
-void
-pgtrim_touch(void)
-{
-	happened++;
-	if ((pgtrim_events & PGTRIM_ON(TRIM_IDLE)) &&
-		(timer == MAX_TIMEOUTS || !get_timeout_active(timer)))
-		arm();
 }
 
 /* Looks, at a safe point; true if the event holds a trim to log. */
 static bool
 look(TrimEvent *event)
 {
-	bool		by_itself = due && happened != happened_at_look;
+	bool		by_itself = due && pgtrim_happened != happened_at_look;
 	bool		trimmed = false;
 
 	due = due_at_statement_end = false;
@@ -221,7 +233,8 @@ look(TrimEvent *event)
 		return false;
 	if (timer != MAX_TIMEOUTS)
 		disable_timeout(timer, false);
-	happened_at_look = happened;
+	pgtrim_attention = true;
+	happened_at_look = pgtrim_happened;
 	if (pgtrim_request_waits())
 		trimmed = pgtrim_request_serve(event);
 	else if (by_itself && (pgtrim_events & PGTRIM_ON(TRIM_IDLE)))
@@ -238,32 +251,36 @@ look_and_log(void)
 		pgtrim_log(&event);
 }
 
-/* A statement ended inside a transaction.  On the query path. */
+/* A statement ended, and needs attention. */
 void
-pgtrim_between_statements(void)
+pgtrim_attend_statement(void)
 {
-	if (unlikely(due_at_statement_end))
+	if (due_at_statement_end)
 		look_and_log();
+	else
+		arm();
 }
 
 /*
- * A transaction ended.  Was it the empty one of a catchup interrupt of ours,
- * after the reply is on the wire?  Or one of a process without a client, in
- * which anybody may wait?  Then look; true if so.
+ * A transaction ended, and needs attention.  Was it the empty one of a catchup
+ * interrupt of ours, after the reply is on the wire?  Or one of a process
+ * without a client, in which nobody waits for a reply?  Then look, if that is
+ * due; false if it was the former.
  */
 bool
-pgtrim_at_transaction_end(void)
+pgtrim_attend_transaction(void)
 {
 	TimestampTz since;
-	ProcessActivity activity;
+	ProcessActivity activity = pgtrim_activity(&since);
 
-	if (likely(!due))
-		return false;
-	activity = pgtrim_activity(&since);
-	if (activity == PROCESS_BUSY && !due_at_statement_end)
-		return false;
-	look_and_log();
-	return activity == PROCESS_IDLE;
+	if (due && (activity != PROCESS_BUSY || due_at_statement_end))
+	{
+		look_and_log();
+		if (activity == PROCESS_IDLE)
+			return false;
+	}
+	arm();
+	return true;
 }
 
 void

@@ -20,7 +20,7 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
+#include <dlfcn.h>
 
 #include "compat.h"
 #include "fmgr.h"
@@ -61,8 +61,15 @@ static SharedStatements *shared = NULL;
 
 /* The statement that needed most memory since the last trim. */
 static StatementKey largest;
-static int64 largest_memory = -1;
-static char *highest_heap_end = NULL;
+int64		pgtrim_largest_memory = -1;
+
+/*
+ * Where the heap ends: glibc's __curbrk, which sbrk(0) reads at several times
+ * the cost; where there is none, a constant.
+ */
+static char *no_heap_end = NULL;
+char	   *const *pgtrim_heap_end = &no_heap_end;
+char	   *pgtrim_highest_heap_end = NULL;
 
 /* An account that found the lock taken. */
 static Statement owed;
@@ -86,31 +93,26 @@ statements_startup(void)
 	shared->lock = &GetNamedLWLockTranche(PGTRIM_TRANCHE)->lock;
 }
 
-/* How far the heap grew beyond where it was since the last trim. */
+/* Notes where the heap ends: how far it is beyond where it ever was. */
 static int64
 heap_growth(void)
 {
-	char	   *end = sbrk(0);
-	int64		growth;
+	char	   *end = *pgtrim_heap_end;
+	int64		growth = pgtrim_highest_heap_end == NULL ? 0 : end - pgtrim_highest_heap_end;
 
-	if (end <= highest_heap_end)
-		return 0;
-	growth = highest_heap_end == NULL ? 0 : end - highest_heap_end;
-	highest_heap_end = end;
-	return growth;
+	if (growth > 0 || pgtrim_highest_heap_end == NULL)
+		pgtrim_highest_heap_end = end;
+	return Max(growth, 0);
 }
 
-/*
- * A statement ends, with so many bytes in its contexts.  On the query path: no
- * system call (sbrk(0) only reads a variable of the C library).
- */
+/* Remembers a statement if it needed more than all since the last trim. */
 void
-pgtrim_statement_ended(uint64 query_id, int64 memory)
+pgtrim_remember_statement(uint64 query_id, int64 memory)
 {
 	memory += heap_growth();
-	if (memory <= largest_memory)
+	if (shared == NULL || memory <= pgtrim_largest_memory)
 		return;
-	largest_memory = memory;
+	pgtrim_largest_memory = memory;
 	largest.userid = GetUserId();
 	largest.dbid = MyDatabaseId;
 	largest.query_id = query_id;
@@ -162,10 +164,10 @@ pgtrim_statements_trim(const TrimEvent *event)
 		.max_released = event->released
 	};
 
-	if (shared == NULL || largest_memory < 0)
+	if (shared == NULL || pgtrim_largest_memory < 0)
 		return;
-	largest_memory = -1;
-	highest_heap_end = sbrk(0);
+	pgtrim_largest_memory = -1;
+	pgtrim_highest_heap_end = *pgtrim_heap_end;
 	trim.last_trim = GetCurrentTimestamp();
 	if (!LWLockConditionalAcquire(shared->lock, LW_EXCLUSIVE))
 	{
@@ -236,6 +238,8 @@ pgtrim_statements_init(void)
 							 &pgtrim_track_statements, true,
 							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
+	if (dlsym(RTLD_DEFAULT, "__curbrk") != NULL)
+		pgtrim_heap_end = dlsym(RTLD_DEFAULT, "__curbrk");
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 	DefineCustomIntVariable("pg_trim.max_statements",

@@ -10,11 +10,28 @@
 #ifndef PGTRIM_STATEMENTS_H
 #define PGTRIM_STATEMENTS_H
 
+#include "compat.h"
 #include "trim.h"
 
-extern bool pgtrim_track_statements;
+extern PGTRIM_HIDDEN bool pgtrim_track_statements;
 
-extern void pgtrim_statement_ended(uint64 query_id, int64 memory);
+/* For pgtrim_statement_ended() alone. */
+extern PGTRIM_HIDDEN int64 pgtrim_largest_memory;
+extern PGTRIM_HIDDEN char *const *pgtrim_heap_end;
+extern PGTRIM_HIDDEN char *pgtrim_highest_heap_end;
+extern void pgtrim_remember_statement(uint64 query_id, int64 memory);
+
+/*
+ * A statement ends, with so many bytes in its contexts.  On the query path, so
+ * one that is not the largest so far costs a few instructions.
+ */
+static inline void
+pgtrim_statement_ended(uint64 query_id, int64 memory)
+{
+	if (unlikely(memory > pgtrim_largest_memory || *pgtrim_heap_end > pgtrim_highest_heap_end))
+		pgtrim_remember_statement(query_id, memory);
+}
+
 extern void pgtrim_statements_trim(const TrimEvent *event);
 extern void pgtrim_statements_reset(void);
 extern void pgtrim_statements_init(void);

@@ -30,28 +30,39 @@ static ExecutorEnd_hook_type prev_ExecutorEnd = NULL;
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
 static emit_log_hook_type prev_emit_log = NULL;
 
+/* The process that had its first transaction; not the one that forked us. */
+static int	first_transaction_of = 0;
+
 /* How deep queries are nested; counted only where the query event is on. */
 static int	nesting_level = 0;
 
 #define EXPERIMENTS (PGTRIM_ON(TRIM_QUERY) | PGTRIM_ON(TRIM_TRANSACTION))
 
 /* Bytes of a context itself; planners and parsers fill few but MessageContext. */
-static int64
+static inline int64
 own_memory(MemoryContext context)
 {
 	return context == NULL ? 0 : context->mem_allocated;
 }
 
-/* What a query holds when it ends: its own contexts, and its plan's. */
-static int64
+/*
+ * What a query holds when it ends: its own contexts, and its plan's.  Most
+ * contexts of most queries have no children, which saves a call for each.
+ */
+static inline int64
 query_memory(QueryDesc *desc)
 {
-	return MemoryContextMemAllocated(desc->estate->es_query_cxt, true) +
-		own_memory(MessageContext);
+	MemoryContext query = desc->estate->es_query_cxt;
+	int64		memory = own_memory(MessageContext) + own_memory(query);
+
+	for (MemoryContext child = query->firstchild; child != NULL; child = child->nextchild)
+		memory += unlikely(child->firstchild != NULL) ?
+			MemoryContextMemAllocated(child, true) : child->mem_allocated;
+	return memory;
 }
 
 /* The experiments' events: trim right here, if enough was freed. */
-static void
+static pg_noinline void
 trim_at(TrimCause cause)
 {
 	TrimEvent	event;
@@ -122,8 +133,7 @@ triggers_ExecutorEnd(QueryDesc *desc)
 	{
 		int64		memory = query_memory(desc);
 
-		if (pgtrim_track_statements)
-			pgtrim_statement_ended(desc->plannedstmt->queryId, memory);
+		pgtrim_statement_ended(desc->plannedstmt->queryId, memory);
 		pgtrim_gate_add(memory);
 	}
 
@@ -132,9 +142,8 @@ triggers_ExecutorEnd(QueryDesc *desc)
 	else
 		standard_ExecutorEnd(desc);
 
-	pgtrim_touch();
-	pgtrim_between_statements();
-	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
+	pgtrim_statement_done();
+	if (unlikely(pgtrim_events & PGTRIM_ON(TRIM_QUERY)))
 	{
 		count_nesting();
 		if (nesting_level == 0)
@@ -159,8 +168,7 @@ triggers_ProcessUtility(PlannedStmt *pstmt, const char *query_string, bool read_
 	/* pstmt may be gone: COMMIT inside a procedure frees it */
 	if (pgtrim_track_statements)
 		pgtrim_statement_ended(query_id, own_memory(MessageContext));
-	pgtrim_touch();
-	pgtrim_between_statements();
+	pgtrim_statement_done();
 	/* it may have been the SET that asks for the event */
 	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
 		count_nesting();
@@ -174,7 +182,10 @@ static void
 triggers_emit_log(ErrorData *edata)
 {
 	if (edata->elevel == ERROR && MyProc != NULL && pgtrim_has_client())
-		pgtrim_touch();
+	{
+		pgtrim_timers_forgotten();
+		pgtrim_statement_done();
+	}
 	if (prev_emit_log)
 		prev_emit_log(edata);
 }
@@ -182,37 +193,30 @@ triggers_emit_log(ErrorData *edata)
 /*
  * A process's first transaction is the time to see what is resident without
  * being anybody's.  In a session it is that of InitPostgres(), before
- * MessageContext exists.
+ * MessageContext exists.  True if it is that one, in which nothing happened.
  */
-static bool
-is_first_transaction(void)
+static pg_noinline bool
+first_transaction_ended(void)
 {
-	static int	seen_in = 0;
-
-	if (seen_in == MyProcPid)
-		return false;
+	first_transaction_of = MyProcPid;
 	if (pgtrim_has_client() && MessageContext != NULL)
 		return false;
-	seen_in = MyProcPid;
+	pgtrim_note_overhead();
 	return true;
 }
 
 static void
 transaction_ended(void)
 {
-	if (unlikely(is_first_transaction()))
-	{
-		pgtrim_note_overhead();
+	if (unlikely(first_transaction_of != MyProcPid) && first_transaction_ended())
 		return;
-	}
-	if (pgtrim_at_transaction_end())
+	if (!pgtrim_transaction_done())
 		return;
-	if (pgtrim_events & PGTRIM_ON(TRIM_TRANSACTION))
+	if (unlikely(pgtrim_events & PGTRIM_ON(TRIM_TRANSACTION)))
 	{
 		pgtrim_gate_add(own_memory(MessageContext) + own_memory(TopTransactionContext));
 		trim_at(TRIM_TRANSACTION);
 	}
-	pgtrim_touch();
 }
 
 /* Runs where an error is a PANIC. */
@@ -221,8 +225,11 @@ triggers_transaction(XactEvent event, void *arg)
 {
 	switch (event)
 	{
-		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_ABORT:
+			pgtrim_timers_forgotten();
+			transaction_ended();
+			break;
+		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
 			transaction_ended();
 			break;
