@@ -1,0 +1,228 @@
+# What the TAP tests share: a server with pg_trim, sessions that leave memory behind, how much of it there is, as seen from
+# outside, and what the log says of it. Whoever waits here waits for a fact, and gives up after 180 s.
+
+package PgTrimTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(
+  allocator new_node session error_of leave_memory resident wait_until
+  log_end log_since trims wait_for_trim trimmed_ok figure
+  start result activity ask
+);
+
+# The allocator that the servers run under.
+sub allocator
+{
+	return $ENV{PGTRIM_TEST_ALLOCATOR} || 'glibc';
+}
+
+# A running server with pg_trim and these lines in its configuration; init => what the node's init() takes.
+sub new_node
+{
+	my ($name, $conf, %params) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%{ $params{init} // {} });
+	$node->append_conf('postgresql.conf', join "\n",
+		"shared_preload_libraries = 'pg_trim'",
+		'pg_trim.idle_delay = 100ms',
+		'pg_trim.log_min_kb = 0',
+		'autovacuum = off',
+		'jit = off',
+		'max_parallel_workers_per_gather = 0',
+		'max_locks_per_transaction = 512',
+		@{ $conf // [] });
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_trim');
+	create_leave_memory($node);
+	return $node;
+}
+
+# What people suffer from: many small things that outlive their statement, and a few of them stay, all over the heap.
+# Prepared statements are such things. 1,000 of them leave about 100 MB within 0.3 s.
+sub create_leave_memory
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', <<'EOS');
+CREATE FUNCTION leave_memory(statements integer DEFAULT 1000) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	DEALLOCATE ALL;
+	FOR i IN 1..statements LOOP
+		EXECUTE format('PREPARE p%s AS SELECT * FROM pg_stats', i);
+	END LOOP;
+	FOR i IN 1..statements LOOP
+		IF i % 100 > 0 THEN
+			EXECUTE format('DEALLOCATE p%s', i);
+		END IF;
+	END LOOP;
+END $$;
+EOS
+}
+
+# A session that ran these statements; its server process is $session->{pid}. The 180 s are for each query.
+sub session
+{
+	my ($node, @statements) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+
+	$session->set_query_timer_restart;
+	$session->{node} = $node;
+	$session->{pid} = $session->query_safe('SELECT pg_backend_pid()');
+	$session->query_safe($_) for @statements;
+	return $session;
+}
+
+# Runs what must fail: the message.
+sub error_of
+{
+	my ($session, $statement) = @_;
+
+	$session->query($statement);
+	my $message = $session->{stderr};
+	$session->{stderr} = '';
+	return $message;
+}
+
+# Runs a statement that leaves memory; where the log ended before it.
+sub leave_memory
+{
+	my ($session, $statement) = @_;
+	my $from = log_end($session->{node});
+
+	$session->query_safe($statement // 'SELECT leave_memory()');
+	return $from;
+}
+
+# Anonymous resident memory of a process in kB, as the kernel shows it to anybody.
+sub resident
+{
+	my ($pid) = @_;
+
+	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+) kB$/m ? $1 : die "process $pid has no RssAnon";
+}
+
+# Waits until the code returns true; what it returned last.
+sub wait_until
+{
+	my ($code) = @_;
+	my $result;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		last if $result = $code->();
+		usleep(100_000);
+	}
+	return $result;
+}
+
+sub log_end
+{
+	my ($node) = @_;
+
+	return -s $node->logfile;
+}
+
+sub log_since
+{
+	my ($node, $from) = @_;
+
+	return slurp_file($node->logfile, $from);
+}
+
+# The trims of a process (undef: of all) that were logged since then, oldest first.
+sub trims
+{
+	my ($node, $pid, $from) = @_;
+	my $log = log_since($node, $from);
+	my @trims;
+
+	while ($log =~ /
+		^\S+\s\S+\s\S+\s\[(?<pid>\d+)\]\s.*LOG:\s\smalloc_trim\ssaved\s(?<saved>\d+)\skB\n
+		.*\[\g{pid}\]\s.*DETAIL:\s\sResident\smemory\sfell\sfrom\s(?<before>\d+)\skB\sto\s(?<after>\d+)\skB,
+		\sthe\sheap\send\s\(sbrk\)\sby\s(?<heap_fell>\d+)\skB\sfrom\s(?<heap_before>\d+)\skB\sto\s(?<heap_after>\d+)\skB,
+		\sin\s(?<ms>[\d.]+)\sms,\sat\s(?<cause>\w+)\.$/mgx)
+	{
+		push @trims, {%+} if !defined $pid || $+{pid} == $pid;
+	}
+	return @trims;
+}
+
+# Waits for a trim of that process to be logged; undef if there is none.
+sub wait_for_trim
+{
+	my ($node, $pid, $from) = @_;
+
+	return wait_until(sub { (trims($node, $pid, $from))[0] });
+}
+
+# Passes if the session, without its client doing anything, was trimmed since then and most of its memory is gone.
+sub trimmed_ok
+{
+	my ($session, $from, $name, %params) = @_;
+	my $trim = wait_for_trim($session->{node}, $session->{pid}, $from);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	return fail("$name: not trimmed") unless $trim;
+	my $resident = resident($session->{pid});
+	my $cause = $params{cause} // 'idle';
+	return ok($trim->{cause} eq $cause
+		  && $trim->{before} > 20_000
+		  && $resident <= ($params{ratio} // 0.5) * $trim->{before},
+		"$name: $trim->{before} kB fell to $resident kB at $trim->{cause}");
+}
+
+# A figure of pg_trim_backends about a session.
+sub figure
+{
+	my ($session, $column) = @_;
+
+	return $session->{node}
+	  ->safe_psql('postgres', "SELECT $column FROM pg_trim_backends WHERE pid = $session->{pid}");
+}
+
+# Starts a statement; result() is what it gives, or error_of($session, '') its error.
+sub start
+{
+	my ($session, $statement) = @_;
+	my $output = $session->query_until(qr/^started\n/m, "\\echo started\n$statement;\n");
+
+	$session->{stdout} = $output =~ s/^started\n//mr;
+	return;
+}
+
+sub result
+{
+	my ($session) = @_;
+
+	return $session->query_safe('');
+}
+
+# What a session does, as others see it, and what it waits for.
+sub activity
+{
+	my ($session) = @_;
+
+	return $session->{node}->safe_psql('postgres',
+		"SELECT concat_ws(', ', state, wait_event) FROM pg_stat_activity WHERE pid = $session->{pid}");
+}
+
+# Asks a process to trim: kB that it says it returned; undef if it did not answer in time.
+sub ask
+{
+	my ($node, $pid, $timeout_ms) = @_;
+	my $bytes = $node->safe_psql('postgres',
+		"SELECT pg_trim_backend($pid, " . ($timeout_ms // 180_000) . ')');
+
+	return $bytes eq '' ? undef : $bytes / 1024;
+}
+
+1;
