@@ -31,6 +31,7 @@
 #define MAX_DELAY_MS (24 * 60 * 60 * 1000)
 
 int			pgtrim_events = 0;
+volatile sig_atomic_t pgtrim_attention = true;
 
 static char *events_string = NULL;
 static int	threshold_kb = 1024;
@@ -131,7 +132,8 @@ check(TrimCause cause, int64 now)
 	looked_at = now;
 	if (first_in_use < 0)
 		first_in_use = last_seen.in_use;
-	pgtrim_policy_learn(&policy, &settings, now, minor_faults(), sysconf(_SC_PAGESIZE));
+	if (policy.trimmed)
+		pgtrim_policy_learn(&policy, &settings, now, minor_faults(), sysconf(_SC_PAGESIZE));
 	pgtrim_stats_check(cause, &last_seen, policy.holdoff);
 	return is_asked_for(cause) ||
 		pgtrim_policy_decide(&policy, &settings, now, last_seen.retained) == POLICY_TRIM;
@@ -251,6 +253,7 @@ static void
 assign_events(const char *newval, void *extra)
 {
 	pgtrim_events = pgtrim_allocator_can_release() ? *(int *) extra : 0;
+	pgtrim_attention = true;
 }
 
 void

@@ -10,6 +10,8 @@
 #ifndef PGTRIM_ACT_H
 #define PGTRIM_ACT_H
 
+#include <signal.h>
+
 #include "compat.h"
 #include "policy.h"
 #include "trim.h"
@@ -17,7 +19,11 @@
 /* The causes for which a session trims by itself, as bits. */
 #define PGTRIM_ON(cause) (1 << (cause))
 
-extern PGTRIM_HIDDEN int	pgtrim_events;
+extern PGTRIM_HIDDEN int pgtrim_events;
+
+/* Has idle.c something to do at the next statement or transaction end? */
+extern PGTRIM_HIDDEN volatile sig_atomic_t pgtrim_attention;
+
 extern PolicySettings pgtrim_policy_settings(void);
 extern int64 pgtrim_now_ms(void);
 extern int64 pgtrim_next_look(int64 now, int64 idle_for);
@@ -26,11 +32,18 @@ extern bool pgtrim_may_have_gained(void);
 
 extern PGTRIM_HIDDEN int64 pgtrim_gate_bytes;
 
+/*
+ * The blocks of small statements are the same ones again and again: malloc hands
+ * out what the one before gave back, and nothing of it can be returned.
+ */
+#define PGTRIM_SMALL_STATEMENT (64 * 1024)
+
 /* Adds up what is about to be freed.  On the query path. */
 static inline void
 pgtrim_gate_add(int64 bytes)
 {
-	pgtrim_gate_bytes += bytes;
+	if (unlikely(bytes > PGTRIM_SMALL_STATEMENT))
+		pgtrim_gate_bytes += bytes;
 }
 
 extern bool pgtrim_gate_passed(void);

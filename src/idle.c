@@ -43,7 +43,10 @@
 /* Registered when first needed: not in the postmaster, nor where nothing runs. */
 static TimeoutId timer = MAX_TIMEOUTS;
 
-/* Counts what happened: statements and transactions that ended. */
+/*
+ * Counts what happened: statements that ended, and transactions where that was
+ * noticed.
+ */
 volatile uint32 pgtrim_happened = 0;
 
 /* Where it stood at the last look, and when the timer last fired. */
@@ -57,9 +60,10 @@ static volatile uint32 happened_at_timer = 0;
 static volatile sig_atomic_t due = false;
 static volatile sig_atomic_t due_at_statement_end = false;
 
-/* False while the timer is running, as far as we know, and no look is due. */
-volatile sig_atomic_t pgtrim_attention = true;
-
+/*
+ * pgtrim_attention is false while no look is due and the timer is running, as
+ * far as we know, or never will.
+ */
 static void
 set_due(bool at_statement_end)
 {
@@ -206,7 +210,10 @@ arm(void)
 	int64		now;
 
 	if (!(pgtrim_events & PGTRIM_ON(TRIM_IDLE)) || !pgtrim_trims_by_itself() || proc_exit_inprogress)
+	{
+		pgtrim_attention = due;
 		return;
+	}
 	if (timer == MAX_TIMEOUTS)
 		timer = RegisterTimeout(USER_TIMEOUT, handle_timer);
 	if (get_timeout_active(timer))
@@ -279,6 +286,7 @@ pgtrim_attend_transaction(void)
 		if (activity == PROCESS_IDLE)
 			return false;
 	}
+	pgtrim_happened++;
 	arm();
 	return true;
 }

@@ -10,48 +10,28 @@
 #ifndef PGTRIM_IDLE_H
 #define PGTRIM_IDLE_H
 
-#include <signal.h>
+#include "act.h"
 
-#include "compat.h"
-
-/* For the functions below alone. */
+/* For the function below alone. */
 extern PGTRIM_HIDDEN volatile uint32 pgtrim_happened;
-extern PGTRIM_HIDDEN volatile sig_atomic_t pgtrim_attention;
 extern void pgtrim_attend_statement(void);
-extern bool pgtrim_attend_transaction(void);
 
-/* How often to see whether the timer is still there, in things that happened. */
+/* How often to see whether the timer is still there, in statements. */
 #define PGTRIM_VERIFY_TIMER 256
 
 /*
- * Something happened that may have left memory: does it need attention, since
- * no timer is set, or a look is due?  On the query path, so this costs a few
- * instructions.
+ * A statement ended, and may have left memory.  On the query path, so it costs
+ * a few instructions unless something needs attention: no timer is set, or a
+ * look is due.
  */
-static inline bool
-pgtrim_touch(void)
-{
-	return unlikely(++pgtrim_happened % PGTRIM_VERIFY_TIMER == 0 || pgtrim_attention);
-}
-
-/* A statement ended. */
 static inline void
 pgtrim_statement_done(void)
 {
-	if (pgtrim_touch())
+	if (unlikely(++pgtrim_happened % PGTRIM_VERIFY_TIMER == 0 || pgtrim_attention))
 		pgtrim_attend_statement();
 }
 
-/*
- * A transaction ended; false if it was the empty one of a catchup interrupt of
- * ours, in which nothing happened.
- */
-static inline bool
-pgtrim_transaction_done(void)
-{
-	return !pgtrim_touch() || pgtrim_attend_transaction();
-}
-
+extern bool pgtrim_attend_transaction(void);
 extern void pgtrim_timers_forgotten(void);
 extern void pgtrim_idle_init(void);
 

@@ -61,10 +61,15 @@ parse_statm(const char *statm, ResidentMemory *memory)
 	static long page_size = 0;
 	long long	resident;
 	long long	shared;
+	char	   *rest;
 
 	if (page_size == 0)
 		page_size = sysconf(_SC_PAGESIZE);
-	if (sscanf(statm, "%*s %lld %lld", &resident, &shared) != 2)
+	/* sscanf() would cost more than the read */
+	(void) strtoll(statm, &rest, 10);
+	resident = strtoll(rest, &rest, 10);
+	shared = strtoll(rest, &rest, 10);
+	if (*rest != ' ')
 		return false;
 	memory->anonymous = (int64) (resident - shared) * page_size;
 	memory->shared = (int64) shared * page_size;

@@ -214,6 +214,7 @@ end_totals(void)
 	SpinLockRelease(&shared->writers);
 }
 
+/* Publishes what a check saw, and the contexts if they were walked. */
 static void
 publish(ProcessSlot *slot, const MemoryFigures *figures, const ContextFigures *contexts)
 {
@@ -223,16 +224,20 @@ publish(ProcessSlot *slot, const MemoryFigures *figures, const ContextFigures *c
 	slot->figures.checked_at = GetCurrentTimestamp();
 }
 
-/* Counts a check and publishes what it saw. */
+/*
+ * Counts a check and publishes what it saw.  In those on the query path the
+ * contexts are not walked, which costs more than the rest of the check.
+ */
 void
 pgtrim_stats_check(TrimCause cause, const MemoryFigures *figures, int64 holdoff_ms)
 {
 	ProcessSlot *slot = my_slot();
-	ContextFigures contexts;
+	ContextFigures contexts = {-1, -1, -1};
 
 	if (slot == NULL)
 		return;
-	pgtrim_contexts(&contexts);
+	if (cause != TRIM_QUERY && cause != TRIM_TRANSACTION)
+		pgtrim_contexts(&contexts);
 
 	begin_change(&slot->changes);
 	publish(slot, figures, &contexts);

@@ -30,9 +30,6 @@ static ExecutorEnd_hook_type prev_ExecutorEnd = NULL;
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
 static emit_log_hook_type prev_emit_log = NULL;
 
-/* The process that had its first transaction; not the one that forked us. */
-static int	first_transaction_of = 0;
-
 /* How deep queries are nested; counted only where the query event is on. */
 static int	nesting_level = 0;
 
@@ -53,12 +50,26 @@ static inline int64
 query_memory(QueryDesc *desc)
 {
 	MemoryContext query = desc->estate->es_query_cxt;
-	int64		memory = own_memory(MessageContext) + own_memory(query);
+	int64		memory = own_memory(MessageContext) + query->mem_allocated;
 
 	for (MemoryContext child = query->firstchild; child != NULL; child = child->nextchild)
 		memory += unlikely(child->firstchild != NULL) ?
 			MemoryContextMemAllocated(child, true) : child->mem_allocated;
 	return memory;
+}
+
+static inline bool
+memory_is_of_interest(void)
+{
+	return pgtrim_track_statements || (pgtrim_events & EXPERIMENTS);
+}
+
+/* A statement is about to free so much. */
+static inline void
+note_memory(uint64 query_id, int64 memory)
+{
+	pgtrim_statement_ended(query_id, memory);
+	pgtrim_gate_add(memory);
 }
 
 /* The experiments' events: trim right here, if enough was freed. */
@@ -129,13 +140,8 @@ count_nesting(void)
 static void
 triggers_ExecutorEnd(QueryDesc *desc)
 {
-	if (pgtrim_track_statements || (pgtrim_events & EXPERIMENTS))
-	{
-		int64		memory = query_memory(desc);
-
-		pgtrim_statement_ended(desc->plannedstmt->queryId, memory);
-		pgtrim_gate_add(memory);
-	}
+	if (memory_is_of_interest())
+		note_memory(desc->plannedstmt->queryId, query_memory(desc));
 
 	if (prev_ExecutorEnd)
 		prev_ExecutorEnd(desc);
@@ -166,8 +172,8 @@ triggers_ProcessUtility(PlannedStmt *pstmt, const char *query_string, bool read_
 								query_env, dest, qc);
 
 	/* pstmt may be gone: COMMIT inside a procedure frees it */
-	if (pgtrim_track_statements)
-		pgtrim_statement_ended(query_id, own_memory(MessageContext));
+	if (memory_is_of_interest())
+		note_memory(query_id, own_memory(MessageContext));
 	pgtrim_statement_done();
 	/* it may have been the SET that asks for the event */
 	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
@@ -195,26 +201,31 @@ triggers_emit_log(ErrorData *edata)
  * being anybody's.  In a session it is that of InitPostgres(), before
  * MessageContext exists.  True if it is that one, in which nothing happened.
  */
-static pg_noinline bool
-first_transaction_ended(void)
+static bool
+is_first_transaction(void)
 {
-	first_transaction_of = MyProcPid;
-	if (pgtrim_has_client() && MessageContext != NULL)
+	static int	first_seen_in = 0;	/* a pid; fork() hands it on */
+
+	if (first_seen_in == MyProcPid)
 		return false;
-	pgtrim_note_overhead();
-	return true;
+	first_seen_in = MyProcPid;
+	return !pgtrim_has_client() || MessageContext == NULL;
 }
 
-static void
+/* A transaction ended, and needs attention or is to be trimmed after. */
+static pg_noinline void
 transaction_ended(void)
 {
-	if (unlikely(first_transaction_of != MyProcPid) && first_transaction_ended())
-		return;
-	if (!pgtrim_transaction_done())
-		return;
-	if (unlikely(pgtrim_events & PGTRIM_ON(TRIM_TRANSACTION)))
+	if (is_first_transaction())
 	{
-		pgtrim_gate_add(own_memory(MessageContext) + own_memory(TopTransactionContext));
+		pgtrim_note_overhead();
+		return;
+	}
+	if (pgtrim_attention && !pgtrim_attend_transaction())
+		return;
+	if (pgtrim_events & PGTRIM_ON(TRIM_TRANSACTION))
+	{
+		pgtrim_gate_add(own_memory(TopTransactionContext));
 		trim_at(TRIM_TRANSACTION);
 	}
 }
@@ -231,7 +242,8 @@ triggers_transaction(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
-			transaction_ended();
+			if (unlikely(pgtrim_attention || (pgtrim_events & PGTRIM_ON(TRIM_TRANSACTION))))
+				transaction_ended();
 			break;
 		default:
 			break;
