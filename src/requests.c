@@ -48,12 +48,15 @@ typedef enum RequestKind
 
 #define REQUEST_KINDS (REQUEST_REFRESH + 1)
 
+/* Those who are slow to read an answer find it while so many follow. */
+#define ANSWERS_KEPT 32
+
 typedef struct RequestSlot
 {
 	pg_atomic_uint32 pid;		/* whom the last request was for */
 	pg_atomic_uint64 asked[REQUEST_KINDS];
 	pg_atomic_uint64 answered[REQUEST_KINDS];
-	pg_atomic_uint64 released;	/* bytes, by the last trim */
+	pg_atomic_uint64 released[ANSWERS_KEPT];	/* bytes, by ticket */
 } RequestSlot;
 
 typedef struct SharedRequests
@@ -101,7 +104,8 @@ requests_startup(void)
 			pg_atomic_init_u64(&slot->asked[kind], 0);
 			pg_atomic_init_u64(&slot->answered[kind], 0);
 		}
-		pg_atomic_init_u64(&slot->released, 0);
+		for (int ticket = 0; ticket < ANSWERS_KEPT; ticket++)
+			pg_atomic_init_u64(&slot->released[ticket], 0);
 	}
 }
 
@@ -135,6 +139,18 @@ pgtrim_request_waits(void)
 	return slot != NULL && (waits(slot, REQUEST_TRIM) || waits(slot, REQUEST_REFRESH));
 }
 
+/* Answers all tickets up to this one with so many bytes. */
+static void
+put_answers(RequestSlot *slot, uint64 last, int64 released)
+{
+	uint64		ticket = pg_atomic_read_u64(&slot->answered[REQUEST_TRIM]) + 1;
+
+	if (last >= ANSWERS_KEPT)
+		ticket = Max(ticket, last - ANSWERS_KEPT + 1);
+	for (; ticket <= last; ticket++)
+		pg_atomic_write_u64(&slot->released[ticket % ANSWERS_KEPT], released);
+}
+
 /*
  * Serves the requests that wait; true if the event holds a trim to log.  Those
  * asked meanwhile remain.
@@ -144,19 +160,23 @@ pgtrim_request_serve(TrimEvent *event)
 {
 	RequestSlot *slot = my_slot();
 	uint64		asked[REQUEST_KINDS];
+	bool		waiting[REQUEST_KINDS];
 	bool		trimmed = false;
 
 	if (slot == NULL || !pgtrim_request_waits())
 		return false;
 	for (int kind = 0; kind < REQUEST_KINDS; kind++)
+	{
 		asked[kind] = pg_atomic_read_u64(&slot->asked[kind]);
+		waiting[kind] = asked[kind] != pg_atomic_read_u64(&slot->answered[kind]);
+	}
 
-	if (waits(slot, REQUEST_TRIM))
+	if (waiting[REQUEST_TRIM])
 	{
 		trimmed = pgtrim_act(TRIM_REQUEST, pgtrim_pad(), event);
-		pg_atomic_write_u64(&slot->released, trimmed ? event->released : 0);
+		put_answers(slot, asked[REQUEST_TRIM], trimmed ? event->released : 0);
 	}
-	if (waits(slot, REQUEST_REFRESH))
+	if (waiting[REQUEST_REFRESH])
 		pgtrim_publish();
 
 	pg_memory_barrier();
@@ -241,7 +261,10 @@ wait_for(const Request *request, TimestampTz deadline)
 static int64
 answer(const Request *request)
 {
-	return pg_atomic_read_u64(&shared->slots[request->number].released);
+	RequestSlot *slot = &shared->slots[request->number];
+
+	pg_read_barrier();
+	return pg_atomic_read_u64(&slot->released[request->ticket % ANSWERS_KEPT]);
 }
 
 /* The process of that pid, of whatever kind; NULL if there is none. */
