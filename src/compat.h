@@ -50,6 +50,18 @@ pgtrim_proc_number(const PGPROC *proc)
 	return (int) (proc - ProcGlobal->allProcs);
 }
 
+/*
+ * The pid of the process that has this PGPROC, 0 if none has.  Before 17, a
+ * PGPROC keeps the pid of a process that is gone; its latch never does.
+ */
+static inline int
+pgtrim_proc_pid(const PGPROC *proc)
+{
+	int			pid = proc->pid;
+
+	return proc->procLatch.owner_pid == pid ? pid : 0;
+}
+
 /* Would a message of level LOG reach the server log, and so emit_log_hook? */
 static inline bool
 pgtrim_log_reaches_server(void)

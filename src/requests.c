@@ -213,7 +213,7 @@ ask(Request *request, RequestKind kind, const PGPROC *proc, int pid)
 
 	pg_atomic_write_u32(&slot->pid, pid);
 	request->ticket = pg_atomic_fetch_add_u64(&slot->asked[kind], 1) + 1;
-	return proc->pid == pid && kill(pid, request_signal) == 0;
+	return pgtrim_proc_pid(proc) == pid && kill(pid, request_signal) == 0;
 }
 
 static bool
@@ -228,7 +228,7 @@ is_answered(const Request *request)
 static bool
 is_gone(const Request *request)
 {
-	return ProcGlobal->allProcs[request->number].pid != request->pid;
+	return pgtrim_proc_pid(&ProcGlobal->allProcs[request->number]) != request->pid;
 }
 
 /* Waits for the answer until the deadline; false if there is none by then. */
@@ -374,7 +374,7 @@ ask_all(RequestKind kind, bool (*pick) (const PGPROC *proc), Request *requests)
 	for (int i = 0; i < pgtrim_process_slots(); i++)
 	{
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];
-		int			pid = proc->pid;
+		int			pid = pgtrim_proc_pid(proc);
 
 		if (pid != 0 && pid != MyProcPid && pick(proc) &&
 			ask(&requests[count], kind, proc, pid))

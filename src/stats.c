@@ -480,7 +480,7 @@ pg_trim_processes(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < pgtrim_process_slots(); i++)
 	{
-		int			pid = ProcGlobal->allProcs[i].pid;
+		int			pid = pgtrim_proc_pid(&ProcGlobal->allProcs[i]);
 		ResidentMemory memory;
 		ProcessFigures figures;
 		Datum		values[3 + PUBLISHED_COLUMNS];
