@@ -86,8 +86,21 @@ is_watching(const struct sigaction *action)
 }
 
 /*
+ * Is the server's handler under way?  Then its signal is blocked; those who
+ * call us do not block it.
+ */
+static bool
+within_server_sigusr1(void)
+{
+	sigset_t	blocked;
+
+	return sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 && sigismember(&blocked, SIGUSR1);
+}
+
+/*
  * Puts our handler in front.  Until then we saw nothing, so a dump that is
- * pending already may be somebody's.  Called in signal handlers: no lock, no
+ * pending already may be somebody's, and so may be one that a handler which we
+ * interrupted is going to ask for.  Called in signal handlers: no lock, no
  * allocation, only functions of signal-safety(7).
  */
 static void
@@ -104,7 +117,8 @@ watch(void)
 	/* none of the handlers that set the flag may come in between */
 	sigfillset(&ours.sa_mask);
 	server_sigusr1 = current;
-	if (sigaction(SIGUSR1, &ours, NULL) == 0 && LogMemoryContextPending)
+	if (sigaction(SIGUSR1, &ours, NULL) == 0 &&
+		(LogMemoryContextPending || within_server_sigusr1()))
 		dump_asked = true;
 }
 

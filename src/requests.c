@@ -508,6 +508,8 @@ install_signal_handler(void)
 		action.sa_handler = handle_request_signal;
 		action.sa_flags = SA_RESTART;
 		sigfillset(&action.sa_mask);
+		/* interrupt.c sees by that one whether its handler is under way */
+		sigdelset(&action.sa_mask, SIGUSR1);
 		if (sigaction(signo, &action, NULL) == 0)
 			return signo;
 	}
