@@ -256,6 +256,13 @@ assign_events(const char *newval, void *extra)
 	pgtrim_attention = true;
 }
 
+/* A timer that runs may be too late now. */
+static void
+assign_idle_delay(int newval, void *extra)
+{
+	pgtrim_attention = true;
+}
+
 void
 pgtrim_act_init(void)
 {
@@ -276,7 +283,7 @@ pgtrim_act_init(void)
 							"0 trims as soon as the reply is sent.",
 							&idle_delay, 1000, 0, MAX_DELAY_MS,
 							PGC_SUSET, GUC_UNIT_MS,
-							NULL, NULL, NULL);
+							NULL, assign_idle_delay, NULL);
 	DefineCustomIntVariable("pg_trim.busy_delay",
 							"Least time between two checks of a session that never idles that long.",
 							"-1 leaves such a session alone.",

@@ -208,6 +208,7 @@ static void
 arm(void)
 {
 	int64		now;
+	int64		next;
 
 	if (!(pgtrim_events & PGTRIM_ON(TRIM_IDLE)) || !pgtrim_trims_by_itself() || proc_exit_inprogress)
 	{
@@ -216,16 +217,20 @@ arm(void)
 	}
 	if (timer == MAX_TIMEOUTS)
 		timer = RegisterTimeout(USER_TIMEOUT, handle_timer);
+	now = pgtrim_now_ms();
+	next = pgtrim_next_look(now, 0);
 	if (get_timeout_active(timer))
 	{
+		/* idle_delay may be shorter than when it was set */
+		if (get_timeout_finish_time(timer) > (TimestampTz) next * 1000)
+			set_timer(next);
 		pgtrim_attention = due;
 		return;
 	}
-	now = pgtrim_now_ms();
 	if (!is_worth_waking(now))
 		return;
 	happened_at_timer = pgtrim_happened;
-	set_timer(pgtrim_next_look(now, 0));
+	set_timer(next);
 }
 
 /* Looks, at a safe point; true if the event holds a trim to log. */

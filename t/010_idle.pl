@@ -56,7 +56,8 @@ sub trimmed_at_once
 # The timer that runs already does not make a session wait for what was set before.
 sub shorter_delay_counts_at_once
 {
-	my $session = session($node, q{SET pg_trim.idle_delay = '1h'}, 'SELECT 1', q{SET pg_trim.idle_delay = '100ms'});
+	local $ENV{PGOPTIONS} = '-c pg_trim.idle_delay=1h';
+	my $session = session($node, q{SET pg_trim.idle_delay = '100ms'});
 
 	trimmed_ok($session, leave_memory($session), 'a shorter idle_delay');
 }
