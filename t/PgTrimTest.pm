@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
-  allocator new_node session error_of leave_memory resident wait_until
+  allocator new_node create_leave_memory session error_of leave_memory resident wait_until
   log_end log_since trims wait_for_trim trimmed_ok figure
   start result activity ask
 );
@@ -50,9 +50,9 @@ sub new_node
 # Prepared statements are such things. 1,000 of them leave about 100 MB within 0.3 s.
 sub create_leave_memory
 {
-	my ($node) = @_;
+	my ($node, $database) = @_;
 
-	$node->safe_psql('postgres', <<'EOS');
+	$node->safe_psql($database // 'postgres', <<'EOS');
 CREATE FUNCTION leave_memory(statements integer DEFAULT 1000) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	DEALLOCATE ALL;
@@ -168,16 +168,18 @@ sub wait_for_trim
 sub trimmed_ok
 {
 	my ($session, $from, $name, %params) = @_;
-	my $trim = wait_for_trim($session->{node}, $session->{pid}, $from);
+	my $cause = $params{cause} // 'idle';
+	my $resident;
+	my $trim = wait_until(sub {
+		$resident = resident($session->{pid});
+		(grep { $_->{cause} eq $cause && $_->{before} > 20_000 && $resident <= ($params{ratio} // 0.5) * $_->{before} }
+			  trims($session->{node}, $session->{pid}, $from))[0];
+	});
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 
-	return fail("$name: not trimmed") unless $trim;
-	my $resident = resident($session->{pid});
-	my $cause = $params{cause} // 'idle';
-	return ok($trim->{cause} eq $cause
-		  && $trim->{before} > 20_000
-		  && $resident <= ($params{ratio} // 0.5) * $trim->{before},
-		"$name: $trim->{before} kB fell to $resident kB at $trim->{cause}");
+	return ok(1, "$name: $trim->{before} kB fell to $resident kB at $cause") if $trim;
+	diag "trim: $_->{before} kB to $_->{after} kB at $_->{cause}" for trims($session->{node}, $session->{pid}, $from);
+	return ok(0, "$name: $resident kB are resident");
 }
 
 # A figure of pg_trim_backends about a session.
