@@ -42,8 +42,7 @@ static bool dry_run = false;
 /* What this process learned of its trims. */
 static PolicyState policy;
 
-/* When it last checked, and what it saw. */
-static int64 looked_at = 0;
+/* What it saw at its last check. */
 static MemoryFigures last_seen;
 
 /* Bytes in use at its first check. */
@@ -71,19 +70,17 @@ pgtrim_now_ms(void)
 	return GetCurrentTimestamp() / 1000;
 }
 
-/*
- * When to look again, for a process that did something since the last check;
- * see pgtrim_policy_next_look().
- */
+/* When to look again; see pgtrim_policy_next_look(). */
 int64
-pgtrim_next_look(int64 now, int64 idle_for)
+pgtrim_next_look(int64 now, int64 idle_for, int64 active_since)
 {
 	PolicySettings settings = pgtrim_policy_settings();
 
-	if (looked_at == 0)
-		looked_at = now;
-	return pgtrim_policy_next_look(&policy, &settings, now, idle_for, looked_at);
+	return pgtrim_policy_next_look(&policy, &settings, now, idle_for, active_since);
 }
+
+/* What a process at rest may gain or lose without having done anything. */
+#define NOISE_KB 256
 
 /*
  * Could a check see more to return than the last one did?  So it is if resident
@@ -92,7 +89,7 @@ pgtrim_next_look(int64 now, int64 idle_for)
 bool
 pgtrim_may_have_gained(void)
 {
-	int64		threshold = (int64) threshold_kb * 1024;
+	int64		threshold = (int64) Max(threshold_kb, NOISE_KB) * 1024;
 	int64		change = pgtrim_resident_or_swapped() - last_seen.resident;
 
 	return llabs(change) >= threshold / 4 || last_seen.in_use - first_in_use >= threshold;
@@ -129,7 +126,6 @@ check(TrimCause cause, int64 now)
 	PolicySettings settings = pgtrim_policy_settings();
 
 	pgtrim_look(&last_seen);
-	looked_at = now;
 	if (first_in_use < 0)
 		first_in_use = last_seen.in_use;
 	if (policy.trimmed)

@@ -26,7 +26,7 @@ extern PGTRIM_HIDDEN volatile sig_atomic_t pgtrim_attention;
 
 extern PolicySettings pgtrim_policy_settings(void);
 extern int64 pgtrim_now_ms(void);
-extern int64 pgtrim_next_look(int64 now, int64 idle_for);
+extern int64 pgtrim_next_look(int64 now, int64 idle_for, int64 active_since);
 
 extern bool pgtrim_may_have_gained(void);
 

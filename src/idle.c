@@ -4,8 +4,8 @@
  *		Looking at a process's memory while it is idle, or between statements.
  *
  * Something happened, so a timer is armed, once for many statements.  When it
- * fires, its handler sees how long the process has been idle, and either lets
- * the process look at its memory or sets the timer again.  An idle process in
+ * fires, its handler sees how long the process has been idle, or that it never
+ * is for long, and either lets it look at its memory or sets the timer again.  An idle process in
  * which nothing happened since the last look has no timer.
  *
  * How the process is brought to look depends on what it is doing:
@@ -52,6 +52,9 @@ volatile uint32 pgtrim_happened = 0;
 /* Where it stood at the last look, and when the timer last fired. */
 static volatile uint32 happened_at_look = 0;
 static volatile uint32 happened_at_timer = 0;
+
+/* When the first thing after the last look happened; 0: not yet. */
+static int64 active_since = 0;
 
 /*
  * Set by the handlers: a look is due; and, is it due even at the end of a
@@ -126,7 +129,7 @@ handle_timer(void)
 	TimestampTz since;
 	ProcessActivity activity = pgtrim_activity(&since);
 	int64		idle = idle_for(activity, since, now);
-	int64		next = pgtrim_next_look(now, idle);
+	int64		next = pgtrim_next_look(now, idle, active_since);
 
 	pgtrim_attention = true;
 	happened_at_timer = pgtrim_happened;
@@ -218,7 +221,9 @@ arm(void)
 	if (timer == MAX_TIMEOUTS)
 		timer = RegisterTimeout(USER_TIMEOUT, handle_timer);
 	now = pgtrim_now_ms();
-	next = pgtrim_next_look(now, 0);
+	if (active_since == 0)
+		active_since = now;
+	next = pgtrim_next_look(now, 0, active_since);
 	if (get_timeout_active(timer))
 	{
 		/* idle_delay may be shorter than when it was set */
@@ -247,6 +252,7 @@ look(TrimEvent *event)
 		disable_timeout(timer, false);
 	pgtrim_attention = true;
 	happened_at_look = pgtrim_happened;
+	active_since = 0;
 	if (pgtrim_request_waits())
 		trimmed = pgtrim_request_serve(event);
 	else if (by_itself && (pgtrim_events & PGTRIM_ON(TRIM_IDLE)))

@@ -52,25 +52,26 @@ pgtrim_policy_held_until(const PolicyState *state, const PolicySettings *setting
  * When should a session that did something since the last check look again?
  * Now or earlier: at once.
  *
- * idle_for is the time since it went idle, -1 if it is busy; looked_at the
- * time of its last check.
+ * idle_for is the time since it went idle, -1 if it is busy; active_since the
+ * time of the first thing that it did since the last check.
  */
 int64
 pgtrim_policy_next_look(const PolicyState *state, const PolicySettings *settings,
-						int64 now, int64 idle_for, int64 looked_at)
+						int64 now, int64 idle_for, int64 active_since)
 {
 	int64		held_until = pgtrim_policy_held_until(state, settings, now);
-	int64		due;
 
+	/*
+	 * Never idle for long, be it at rest for this moment or not; or the clock
+	 * was set back.
+	 */
+	if (settings->busy_delay >= 0 && held_until <= now &&
+		(active_since + settings->busy_delay <= now || active_since > now))
+		return now;
 	if (idle_for >= 0)
 		return Max(now - idle_for + settings->idle_delay, held_until);
-
-	/* Busy: it may go idle in a moment, so look whether it did. */
-	due = now + Max(settings->idle_delay, 1);
-	if (settings->busy_delay >= 0 && held_until <= now &&
-		(looked_at > now || looked_at + settings->busy_delay <= now))
-		due = now;
-	return due;
+	/* it may go idle in a moment */
+	return now + Max(settings->idle_delay, 1);
 }
 
 /* The check.  retained is what a trim promises to return, -1 if unknown. */

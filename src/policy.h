@@ -47,7 +47,7 @@ extern int64 pgtrim_policy_held_until(const PolicyState *state,
 									  const PolicySettings *settings, int64 now);
 extern int64 pgtrim_policy_next_look(const PolicyState *state,
 									 const PolicySettings *settings,
-									 int64 now, int64 idle_for, int64 looked_at);
+									 int64 now, int64 idle_for, int64 active_since);
 extern PolicyDecision pgtrim_policy_decide(const PolicyState *state,
 										   const PolicySettings *settings,
 										   int64 now, int64 retained);

@@ -204,22 +204,24 @@ test_next_look(void)
 	PolicySettings settings = defaults;
 	int64		now = NOON + 500;
 
-	is(pgtrim_policy_next_look(&fresh, &defaults, now, 0, 0), now + 1000, "a session going idle: after idle_delay");
-	is(pgtrim_policy_next_look(&fresh, &defaults, now, 400, 0), now + 600, "idle for a while: the rest of it");
-	is(pgtrim_policy_next_look(&fresh, &defaults, now, 1000, 0), now, "idle for idle_delay: now");
+	is(pgtrim_policy_next_look(&fresh, &defaults, now, 0, now), now + 1000, "a session going idle: after idle_delay");
+	is(pgtrim_policy_next_look(&fresh, &defaults, now, 400, now - 400), now + 600, "idle for a while: the rest of it");
+	is(pgtrim_policy_next_look(&fresh, &defaults, now, 1000, now - 1000), now, "idle for idle_delay: now");
 	state.holdoff = 8000;
-	is(pgtrim_policy_next_look(&state, &defaults, now, 1000, 0), NOON + 8000, "held off: when that ends");
+	is(pgtrim_policy_next_look(&state, &defaults, now, 1000, now - 1000), NOON + 8000, "held off: when that ends");
 
 	is(pgtrim_policy_next_look(&fresh, &defaults, now, -1, now - 10000), now, "busy for busy_delay: now");
+	is(pgtrim_policy_next_look(&fresh, &defaults, now, 3, now - 10000), now, "at rest for a moment only: likewise");
 	is(pgtrim_policy_next_look(&fresh, &defaults, now, -1, now - 9999), now + 1000, "less: it may go idle in a moment");
 	is(pgtrim_policy_next_look(&state, &defaults, now, -1, now - 10000), now + 1000, "busy and held off: likewise");
 	settings.busy_delay = -1;
 	is(pgtrim_policy_next_look(&fresh, &settings, now, -1, 0), now + 1000, "busy_delay -1: never while busy");
+	is(pgtrim_policy_next_look(&fresh, &settings, now, 3, 0), now + 997, "nor at a moment's rest");
 	settings.busy_delay = 0;
 	is(pgtrim_policy_next_look(&fresh, &settings, now, -1, now), now, "busy_delay 0: at each chance");
-	settings.idle_delay = 0;
-	is(pgtrim_policy_next_look(&fresh, &settings, now, 0, 0), now, "idle_delay 0: as soon as it is idle");
 	settings.busy_delay = -1;
+	settings.idle_delay = 0;
+	is(pgtrim_policy_next_look(&fresh, &settings, now, 0, now), now, "idle_delay 0: as soon as it is idle");
 	ok(pgtrim_policy_next_look(&fresh, &settings, now, -1, 0) > now, "a busy session does not look at once for ever");
 }
 
@@ -232,13 +234,15 @@ typedef struct Session
 	PolicyState policy;
 	int64		retained;
 	int64		faults;
-	int64		looked_at;
+	int64		active_since;	/* 0: nothing happened since the last look */
 	int			trims;
 } Session;
 
 static void
-run_query(Session *session)
+run_query(Session *session, int64 now)
 {
+	if (session->active_since == 0)
+		session->active_since = now;
 	session->faults += (50 * MB - session->retained) / PAGE;
 	session->retained = 50 * MB;
 }
@@ -246,7 +250,7 @@ run_query(Session *session)
 static void
 look(Session *session, int64 now)
 {
-	session->looked_at = now;
+	session->active_since = 0;
 	pgtrim_policy_learn(&session->policy, &defaults, now, session->faults, PAGE);
 	if (pgtrim_policy_decide(&session->policy, &defaults, now, session->retained) != POLICY_TRIM)
 		return;
@@ -265,12 +269,12 @@ live(Session *session, int64 from, int64 until, int64 apart)
 	{
 		if (apart > 0 && (now - from) % apart == 0)
 		{
-			run_query(session);
+			run_query(session, now);
 			query_at = now;
 		}
-		if (session->looked_at <= query_at &&
+		if (session->active_since != 0 &&
 			pgtrim_policy_next_look(&session->policy, &defaults, now, now - query_at,
-									session->looked_at) <= now)
+									session->active_since) <= now)
 			look(session, now);
 	}
 }
@@ -293,9 +297,8 @@ test_alternating_session(void)
 	printf("# %d trims in the 1st minute, %d in the next 10\n", trims, session.trims);
 
 	now += 10 * minute;
-	run_query(&session);
+	run_query(&session, now);
 	session.trims = 0;
-	session.looked_at = 0;
 	live(&session, now, now + POLICY_MAX_HOLDOFF * defaults.idle_delay + 100, 0);
 	ok(session.trims >= 1 && session.retained == 0, "then idle: trimmed within the longest hold-off");
 
