@@ -35,6 +35,7 @@
 #include "process.h"
 #include "requests.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/sinval.h"
 #include "utils/memutils.h"
 #include "utils/timeout.h"
@@ -109,6 +110,14 @@ is_at_rest(ProcessActivity activity)
 		(activity == PROCESS_UNKNOWN && pgtrim_has_client() && !IsTransactionOrTransactionBlock());
 }
 
+/* PostgreSQL 19 leaves it to the caller to wake the process. */
+static void
+raise_catchup(void)
+{
+	HandleCatchupInterrupt();
+	SetLatch(MyLatch);
+}
+
 /*
  * Has this process look between two statements.  Outside a transaction block
  * that is after the reply; if it did not get there since we last asked, one
@@ -119,7 +128,7 @@ look_between_statements(void)
 {
 	set_due(due || IsTransactionBlock() || !pgtrim_has_client());
 	if (pgtrim_has_client())
-		HandleCatchupInterrupt();
+		raise_catchup();
 }
 
 static void
@@ -144,7 +153,7 @@ handle_timer(void)
 		else if (is_at_rest(activity))
 		{
 			set_due(false);
-			HandleCatchupInterrupt();
+			raise_catchup();
 		}
 		else if (pgtrim_interrupt_possible())
 		{
@@ -170,14 +179,14 @@ handle_request(void)
 
 	set_due(false);
 	if (is_at_rest(activity))
-		HandleCatchupInterrupt();
+		raise_catchup();
 	else if (pgtrim_interrupt_possible())
 		pgtrim_interrupt();
 	else
 	{
 		set_due(true);
 		if (pgtrim_has_client())
-			HandleCatchupInterrupt();
+			raise_catchup();
 	}
 }
 
