@@ -1,7 +1,5 @@
 -- The benchmarks: facts and bad input, never times.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS pg_trim;
-RESET client_min_messages;
+CREATE EXTENSION pg_trim;
 
 -- What a statement fails with; details name the machine's memory.
 CREATE FUNCTION error_of(statement text, OUT state text, OUT message text, OUT hint text)
@@ -166,3 +164,4 @@ REVOKE ALL ON FUNCTION pg_trim_bench_overhead FROM regress_trim_nobody;
 DROP ROLE regress_trim_nobody;
 DROP VIEW left_behind;
 DROP FUNCTION error_of;
+DROP EXTENSION pg_trim;
