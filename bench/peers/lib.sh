@@ -9,6 +9,15 @@ progress() {
   printf '%(%T)T  %s\n' -1 "$*" >&2
 }
 
+# as_server for commands in the background: $! is then a process that hands signals on to the command, or is it.
+exec_as_server() {
+  if [ "$(id -u)" -eq 0 ]; then
+    exec runuser -u postgres -- "$@"
+  else
+    exec "$@"
+  fi
+}
+
 build_extension() {
   progress "building pg_trim for $("$pg_config" --version)"
   copy_checkout build

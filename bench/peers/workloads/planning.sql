@@ -1,0 +1,2 @@
+-- Planning takes memory for each pair of partitions.
+SELECT count(*) FROM orders JOIN payments USING (id);
