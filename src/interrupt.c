@@ -30,6 +30,7 @@
 
 #include <signal.h>
 
+#include "access/xlogrecovery.h"
 #include "compat.h"
 #include "interrupt.h"
 #include "miscadmin.h"
@@ -151,6 +152,9 @@ pgtrim_interrupt(void)
 	LogMemoryContextPending = true;
 	InterruptPending = true;
 	SetLatch(MyLatch);
+	/* while it waits for WAL, it looks at a latch of its own */
+	if (AmStartupProcess())
+		WakeupRecovery();
 	errno = save_errno;
 }
 
