@@ -8,6 +8,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PgTrimTest;
 use Test::More;
+use Time::HiRes qw(time);
 
 my $node = new_node('bench');
 
@@ -63,9 +64,11 @@ sub canceled
 
 	$session->query_until(qr/started/, "\\echo started\n" . block($benchmarks{$name}));
 	ok(wait_until(sub { is_running($session->{pid}) }), "$name runs");
+	my $asked = time;
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
 	like(error_of($session, 'SELECT'), qr/ERROR:  57014, 0 contexts, nothing left/,
 		"$name: canceled, and nothing left behind");
+	note(sprintf '%s: it took %.0f ms', $name, 1000 * (time - $asked));
 	is($session->query_safe('SELECT pg_backend_pid()'), $session->{pid}, "$name: the session goes on");
 	$session->quit;
 }
