@@ -168,6 +168,9 @@ pgtrim_statements_trim(const TrimEvent *event)
 		return;
 	pgtrim_largest_memory = -1;
 	pgtrim_highest_heap_end = *pgtrim_heap_end;
+	/* turned off since: what came later may have left more */
+	if (!pgtrim_track_statements)
+		return;
 	trim.last_trim = GetCurrentTimestamp();
 	if (!LWLockConditionalAcquire(shared->lock, LW_EXCLUSIVE))
 	{
