@@ -207,7 +207,10 @@ parse_events(List *words, int *mask)
 
 		if (bit < 0)
 		{
-			GUC_check_errdetail("Unrecognized event: \"%s\".", word);
+			if (pg_strcasecmp(word, "none") == 0)
+				GUC_check_errdetail("\"none\" must stand alone.");
+			else
+				GUC_check_errdetail("Unrecognized event: \"%s\".", word);
 			return false;
 		}
 		*mask |= bit;
