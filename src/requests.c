@@ -200,20 +200,36 @@ handle_request_signal(int signo)
  * The asking process
  */
 
+static bool
+is_gone(const Request *request)
+{
+	return pgtrim_proc_pid(&ProcGlobal->allProcs[request->number]) != request->pid;
+}
+
+/*
+ * Has the process look; false if it is gone.  Naming it again mends what an
+ * asker of its predecessor wrote too late.
+ */
+static bool
+knock(const Request *request)
+{
+	if (is_gone(request))
+		return false;
+	pg_atomic_write_u32(&shared->slots[request->number].pid, request->pid);
+	return kill(request->pid, request_signal) == 0;
+}
+
 /* Asks; false if the process is gone. */
 static bool
 ask(Request *request, RequestKind kind, const PGPROC *proc, int pid)
 {
-	RequestSlot *slot;
-
 	request->kind = kind;
 	request->pid = pid;
 	request->number = pgtrim_proc_number(proc);
-	slot = &shared->slots[request->number];
-
-	pg_atomic_write_u32(&slot->pid, pid);
-	request->ticket = pg_atomic_fetch_add_u64(&slot->asked[kind], 1) + 1;
-	return pgtrim_proc_pid(proc) == pid && kill(pid, request_signal) == 0;
+	if (is_gone(request))
+		return false;
+	request->ticket = pg_atomic_fetch_add_u64(&shared->slots[request->number].asked[kind], 1) + 1;
+	return knock(request);
 }
 
 static bool
@@ -223,12 +239,6 @@ is_answered(const Request *request)
 
 	return pg_atomic_read_u32(&slot->pid) == (uint32) request->pid &&
 		pg_atomic_read_u64(&slot->answered[request->kind]) >= request->ticket;
-}
-
-static bool
-is_gone(const Request *request)
-{
-	return pgtrim_proc_pid(&ProcGlobal->allProcs[request->number]) != request->pid;
 }
 
 /* Waits for the answer until the deadline; false if there is none by then. */
@@ -250,9 +260,8 @@ wait_for(const Request *request, TimestampTz deadline)
 		if (left_ms <= 0)
 			break;
 		if (ConditionVariableTimedSleep(&shared->answers, Min(left_ms, look_again_ms),
-										PG_WAIT_EXTENSION) &&
-			!is_gone(request))
-			(void) kill(request->pid, request_signal);
+										PG_WAIT_EXTENSION))
+			(void) knock(request);
 	}
 	ConditionVariableCancelSleep();
 	return answered;
