@@ -33,6 +33,8 @@ sub new_node
 	$node->init(%{ $params{init} // {} });
 	$node->append_conf('postgresql.conf', join "\n",
 		"shared_preload_libraries = 'pg_trim'",
+		# what trims() reads; PostgreSQL 19's tests have another one
+		"log_line_prefix = '%m [%p] %q%a '",
 		'pg_trim.idle_delay = 100ms',
 		'pg_trim.log_min_kb = 0',
 		'autovacuum = off',
