@@ -66,6 +66,7 @@ COMMENT ON FUNCTION pg_trim_refresh(integer, integer) IS
 
 CREATE FUNCTION pg_trim_processes(
 	OUT pid integer,
+	OUT backend_type text,
 	OUT resident bigint,
 	OUT shared bigint,
 	OUT in_use bigint,
@@ -88,11 +89,10 @@ COMMENT ON FUNCTION pg_trim_processes() IS
 'what pg_trim_backends and pg_trim_diagnosis are made from';
 
 CREATE VIEW pg_trim_backends AS
-SELECT p.pid, a.backend_type, p.resident, p.in_use, p.retained, p.checked_at,
-	   p.checks, p.trims, p.released, p.trim_ms,
-	   p.last_trim, p.last_event, p.last_released, p.holdoff_ms
-FROM pg_trim_processes() p
-	 LEFT JOIN pg_stat_get_activity(NULL) a ON a.pid = p.pid;
+SELECT pid, backend_type, resident, in_use, retained, checked_at,
+	   checks, trims, released, trim_ms,
+	   last_trim, last_event, last_released, holdoff_ms
+FROM pg_trim_processes();
 COMMENT ON VIEW pg_trim_backends IS
 'a row per server process: resident memory now, the figures of its last check, and its trims; bytes and milliseconds';
 

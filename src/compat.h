@@ -16,6 +16,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
+#include "utils/backend_status.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
@@ -60,6 +61,17 @@ pgtrim_proc_pid(const PGPROC *proc)
 	int			pid = proc->pid;
 
 	return proc->procLatch.owner_pid == pid ? pid : 0;
+}
+
+/* What pg_stat_activity knows of its n-th process, counted from 1. */
+static inline const PgBackendStatus *
+pgtrim_backend_status(int n)
+{
+#if PG_VERSION_NUM >= 160000
+	return &pgstat_get_local_beentry_by_index(n)->backendStatus;
+#else
+	return &pgstat_fetch_stat_local_beentry(n)->backendStatus;
+#endif
 }
 
 /* Would a message of level LOG reach the server log, and so emit_log_hook? */
