@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # Looks at the processes of a server from outside, in /proc.
 #
-#   proc.pl sample POSTMASTER INTERVAL   lines "TIME ROLE RESIDENT STATE" for each session, until the server is gone or the
-#                                        caller closes the output; resident is RssAnon in kB, INTERVAL is in seconds
+#   proc.pl sample POSTMASTER INTERVAL   lines "TIME ROLE RESIDENT" for each session until the server is gone; resident is
+#                                        RssAnon in kB, INTERVAL is in seconds
 #   proc.pl usage POSTMASTER [PID...]    "FAULTS SECONDS": minor page faults and CPU time of the server's processes so far,
 #                                        those that ended included, and of other processes
 use strict;
@@ -36,11 +36,11 @@ sub sample {
   while (-d "/proc/$postmaster") {
     my ($now, $lines) = (time, '');
     for my $pid (children($postmaster)) {
-      my ($role, $state) = slurp("/proc/$pid/cmdline") =~ /^postgres: (\w+) \w+ \[local\] ([\w ]+)/ or next;
+      my ($role) = slurp("/proc/$pid/cmdline") =~ /^postgres: (\w+) \w+ \[local\] / or next;
       my ($resident) = slurp("/proc/$pid/status") =~ /^RssAnon:\s*(\d+)/m or next;
-      $lines .= sprintf "%.3f %s %d %s\n", $now, $role, $resident, $state =~ s/ /_/gr;
+      $lines .= sprintf "%.3f %s %d\n", $now, $role, $resident;
     }
-    print $lines or last;
+    print $lines;
     sleep $interval;
   }
 }

@@ -21,11 +21,14 @@ CREATE ROLE fresh LOGIN IN ROLE pg_monitor;
 -- What each session holds in the end, in bytes.
 CREATE TABLE live (role name, bytes bigint);
 
--- Sessions wait here for each other, so that all go idle at once.
+-- Sessions wait here for each other, so that all go idle at once; the last one writes down when.
 CREATE SEQUENCE arrived;
+CREATE TABLE released (second double precision);
 CREATE FUNCTION wait_for_all(sessions integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM nextval('arrived');
+  IF nextval('arrived') = sessions THEN
+    INSERT INTO released VALUES (extract(epoch FROM clock_timestamp()));
+  END IF;
   WHILE (SELECT last_value FROM arrived) < sessions LOOP
     PERFORM pg_sleep(0.02);
   END LOOP;

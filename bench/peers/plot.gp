@@ -1,0 +1,37 @@
+# Draws both plots as SVG and PNG: gnuplot -e "raw = 'FOLDER'; out = 'FOLDER'; candidates = 'NAME NAME'" plot.gp
+set datafile separator ','
+set style line 100 lc rgb '#dddddd'
+set grid back ls 100
+set tics nomirror
+set border 3
+
+color(name) = name eq 'none' ? 0x000000 : name[1:7] eq 'pg_trim' ? 0xd62728 : 0x1f77b4
+of(name, column) = sprintf("<awk -F, '$1 == \"%s\"' %s/%s", name, raw, column)
+
+do for [type in 'svg png'] {
+  if (type eq 'svg') { set terminal svg size 1000,560 font 'sans,13' background 'white' }
+  else { set terminal pngcairo size 1500,840 font 'sans,18' }
+
+  set output out.'/memory.'.type
+  set title 'Resident memory of a session, the burst ending at 0 s'
+  set xlabel 'seconds'
+  set ylabel 'MB'
+  set key outside right
+  set autoscale
+  set xrange [-5:13]
+  set yrange [0:*]
+  plot for [i = 1:words(candidates)] of(word(candidates, i), 'trace.csv') using 2:3 with lines \
+    lw (word(candidates, i)[1:7] eq 'pg_trim' ? 3 : 1.5) dt (word(candidates, i)[1:8] eq 'pg_trim-' ? 2 : 1) title word(candidates, i) noenhanced
+
+  set output out.'/tradeoff.'.type
+  set title 'Resident memory of an idle session 12 s after a burst, against throughput'
+  set xlabel 'tps of pgbench -S against no extension'
+  set ylabel 'MB'
+  set nokey
+  set xrange [0:1.4]
+  set yrange [0:*]
+  set offsets 0, 0, graph 0.1, 0
+  plot raw.'/overview.csv' skip 1 using 7:4:(color(strcol(1))) with points pt 7 ps 1.5 lc rgb variable, \
+    '' skip 1 using 7:4:1 with labels left offset 1,0.5 noenhanced
+  unset offsets
+}
