@@ -2,10 +2,10 @@
 CREATE EXTENSION pg_trim;
 SET pg_trim.events = none;
 
--- every object of the extension says what it is for, but for what types and views bring with them
+-- every function and view of the extension says what it is for
 SELECT pg_describe_object(classid, objid, 0) AS without_comment
 FROM pg_depend
-WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND classid IN ('pg_proc'::regclass, 'pg_class'::regclass)
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_trim')
 	AND obj_description(objid, classid::regclass::name) IS NULL;
 
