@@ -168,15 +168,17 @@ sub wait_for_trim
 	return wait_until(sub { (trims($node, $pid, $from))[0] });
 }
 
-# Passes if the session, without its client doing anything, was trimmed since then and most of its memory is gone.
+# Passes if the session, without its client doing anything, was trimmed since then, and of at least so many kB at most that
+# ratio is left.
 sub trimmed_ok
 {
 	my ($session, $from, $name, %params) = @_;
 	my $cause = $params{cause} // 'idle';
+	my $least = $params{least} // 20_000;
 	my $resident;
 	my $trim = wait_until(sub {
 		$resident = resident($session->{pid});
-		(grep { $_->{cause} eq $cause && $_->{before} > 20_000 && $resident <= ($params{ratio} // 0.5) * $_->{before} }
+		(grep { $_->{cause} eq $cause && $_->{before} > $least && $resident <= ($params{ratio} // 0.5) * $_->{before} }
 			  trims($session->{node}, $session->{pid}, $from))[0];
 	});
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
