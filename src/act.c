@@ -45,8 +45,11 @@ static PolicyState policy;
 /* What it saw at its last check. */
 static MemoryFigures last_seen;
 
-/* Bytes in use at its first check. */
+static int64 looked_at = 0;
+
+/* Bytes in use at its first check, and checks since they last changed. */
 static int64 first_in_use = -1;
+static int	unchanged_checks = 0;
 
 /* What it freed since the last check of the query and transaction events. */
 int64		pgtrim_gate_bytes = 0;
@@ -84,15 +87,19 @@ pgtrim_next_look(int64 now, int64 idle_for, int64 active_since)
 
 /*
  * Could a check see more to return than the last one did?  So it is if resident
- * memory is not what it was, or if much of it was in use then.
+ * memory is not what it was; or if much of it was in use then, which is asked
+ * less and less often while that does not change either.
  */
 bool
-pgtrim_may_have_gained(void)
+pgtrim_may_have_gained(int64 now)
 {
 	int64		threshold = (int64) Max(threshold_kb, NOISE_KB) * 1024;
 	int64		change = pgtrim_resident_or_swapped() - last_seen.resident;
 
-	return llabs(change) >= threshold / 4 || last_seen.in_use - first_in_use >= threshold;
+	if (llabs(change) >= threshold / 4)
+		return true;
+	return busy_delay >= 0 && last_seen.in_use - first_in_use >= threshold &&
+		now - looked_at >= (int64) busy_delay << Min(unchanged_checks, 8);
 }
 
 /* Was enough freed since the last check to make another one? */
@@ -124,10 +131,15 @@ static bool
 check(TrimCause cause, int64 now)
 {
 	PolicySettings settings = pgtrim_policy_settings();
+	MemoryFigures figures;
 
-	pgtrim_look(&last_seen);
+	pgtrim_look(&figures);
 	if (first_in_use < 0)
-		first_in_use = last_seen.in_use;
+		first_in_use = figures.in_use;
+	unchanged_checks = llabs(figures.in_use - last_seen.in_use) < NOISE_KB * 1024 ?
+		unchanged_checks + 1 : 0;
+	last_seen = figures;
+	looked_at = now;
 	if (policy.trimmed)
 		pgtrim_policy_learn(&policy, &settings, now, minor_faults(), sysconf(_SC_PAGESIZE));
 	pgtrim_stats_check(cause, &last_seen, policy.holdoff);

@@ -28,7 +28,7 @@ extern PolicySettings pgtrim_policy_settings(void);
 extern int64 pgtrim_now_ms(void);
 extern int64 pgtrim_next_look(int64 now, int64 idle_for, int64 active_since);
 
-extern bool pgtrim_may_have_gained(void);
+extern bool pgtrim_may_have_gained(int64 now);
 
 extern PGTRIM_HIDDEN int64 pgtrim_gate_bytes;
 

@@ -64,6 +64,9 @@ static int64 active_since = 0;
 static volatile sig_atomic_t due = false;
 static volatile sig_atomic_t due_at_statement_end = false;
 
+/* Is it due because of the timer, and not only because somebody asked? */
+static volatile sig_atomic_t due_by_itself = false;
+
 /*
  * pgtrim_attention is false while no look is due and the timer is running, as
  * far as we know, or never will.
@@ -77,11 +80,23 @@ set_due(bool at_statement_end)
 	pgtrim_attention = true;
 }
 
+/*
+ * No attention is needed any more, unless a handler says otherwise in between,
+ * or errors that make the server forget the timer do not reach the log's hook.
+ */
+static void
+need_no_attention(void)
+{
+	pgtrim_attention = false;
+	if (due || !pgtrim_log_reaches_server())
+		pgtrim_attention = true;
+}
+
 static void
 set_timer(int64 at_ms)
 {
 	enable_timeout_at(timer, (TimestampTz) at_ms * 1000);
-	pgtrim_attention = due;
+	need_no_attention();
 }
 
 /* How long this process has been idle, in ms; -1 if it is busy. */
@@ -120,25 +135,53 @@ raise_catchup(void)
 
 /*
  * Has this process look between two statements.  Outside a transaction block
- * that is after the reply; if it did not get there since we last asked, one
- * long statement is running, and what ends inside it must do.
+ * that is after the reply; if busy_delay is over and it did not get there since
+ * we last asked, one long statement is running, and what ends inside it must do.
  */
 static void
-look_between_statements(void)
+look_between_statements(bool busy_too_long)
 {
-	set_due(due || IsTransactionBlock() || !pgtrim_has_client());
+	set_due(busy_too_long && (due || IsTransactionBlock() || !pgtrim_has_client()));
 	if (pgtrim_has_client())
 		raise_catchup();
+}
+
+/* Brings this process, in which a look is due, to it; false if it cannot. */
+static bool
+bring_to_look(ProcessActivity activity, bool busy, bool busy_too_long)
+{
+	due_by_itself = true;
+	if (busy)
+		look_between_statements(busy_too_long);
+	else if (is_at_rest(activity))
+	{
+		set_due(false);
+		raise_catchup();
+	}
+	else if (pgtrim_interrupt_possible())
+	{
+		set_due(false);
+		pgtrim_interrupt();
+	}
+	else
+	{
+		set_due(true);
+		return false;
+	}
+	return true;
 }
 
 static void
 handle_timer(void)
 {
+	PolicySettings settings = pgtrim_policy_settings();
 	int64		now = pgtrim_now_ms();
 	TimestampTz since;
 	ProcessActivity activity = pgtrim_activity(&since);
 	int64		idle = idle_for(activity, since, now);
 	int64		next = pgtrim_next_look(now, idle, active_since);
+	bool		busy_too_long = settings.busy_delay >= 0 &&
+		active_since + settings.busy_delay <= now;
 
 	pgtrim_attention = true;
 	happened_at_timer = pgtrim_happened;
@@ -146,26 +189,11 @@ handle_timer(void)
 		return;
 	if (next <= now)
 	{
-		/* until it looked, see to it that it is not forgotten */
-		next = now + Max(pgtrim_policy_settings().idle_delay, 100);
-		if (idle < 0)
-			look_between_statements();
-		else if (is_at_rest(activity))
-		{
-			set_due(false);
-			raise_catchup();
-		}
-		else if (pgtrim_interrupt_possible())
-		{
-			set_due(false);
-			pgtrim_interrupt();
-		}
-		else
-		{
-			/* its next statement finds this, and sets the timer again */
-			set_due(true);
+		/* one that cannot be reached finds this at its next statement */
+		if (!bring_to_look(activity, idle < 0, busy_too_long))
 			return;
-		}
+		/* until it looked, see to it that it is not forgotten */
+		next = now + Max(settings.idle_delay, 1000);
 	}
 	set_timer(next);
 }
@@ -202,7 +230,7 @@ is_worth_waking(int64 now)
 	bool		hurried = now - asked_at < pgtrim_policy_settings().idle_delay;
 
 	asked_at = now;
-	return pgtrim_has_client() || hurried || pgtrim_may_have_gained();
+	return pgtrim_has_client() || hurried || pgtrim_may_have_gained(now);
 }
 
 /*
@@ -224,7 +252,7 @@ arm(void)
 
 	if (!(pgtrim_events & PGTRIM_ON(TRIM_IDLE)) || !pgtrim_trims_by_itself() || proc_exit_inprogress)
 	{
-		pgtrim_attention = due;
+		need_no_attention();
 		return;
 	}
 	if (timer == MAX_TIMEOUTS)
@@ -238,7 +266,7 @@ arm(void)
 		/* idle_delay may be shorter than when it was set */
 		if (get_timeout_finish_time(timer) > (TimestampTz) next * 1000)
 			set_timer(next);
-		pgtrim_attention = due;
+		need_no_attention();
 		return;
 	}
 	if (!is_worth_waking(now))
@@ -247,25 +275,31 @@ arm(void)
 	set_timer(next);
 }
 
-/* Looks, at a safe point; true if the event holds a trim to log. */
+/*
+ * Looks, at a safe point; true if the event holds a trim to log.  If others
+ * only asked for figures, its own look is still to come.
+ */
 static bool
 look(TrimEvent *event)
 {
-	bool		by_itself = due && pgtrim_happened != happened_at_look;
+	bool		by_itself = due_by_itself && pgtrim_happened != happened_at_look;
 	bool		trimmed = false;
 
-	due = due_at_statement_end = false;
+	due = due_by_itself = due_at_statement_end = false;
+	pgtrim_attention = true;
 	if (proc_exit_inprogress)
 		return false;
-	if (timer != MAX_TIMEOUTS)
-		disable_timeout(timer, false);
-	pgtrim_attention = true;
-	happened_at_look = pgtrim_happened;
-	active_since = 0;
 	if (pgtrim_request_waits())
 		trimmed = pgtrim_request_serve(event);
-	else if (by_itself && (pgtrim_events & PGTRIM_ON(TRIM_IDLE)))
+	if (!trimmed && !by_itself)
+		return false;
+	if (!trimmed && (pgtrim_events & PGTRIM_ON(TRIM_IDLE)))
 		trimmed = pgtrim_act(TRIM_IDLE, pgtrim_pad(), event);
+
+	if (timer != MAX_TIMEOUTS)
+		disable_timeout(timer, false);
+	happened_at_look = pgtrim_happened;
+	active_since = 0;
 	return trimmed;
 }
 
@@ -289,6 +323,17 @@ pgtrim_attend_statement(void)
 }
 
 /*
+ * Is this the end of the empty transaction of a catchup interrupt of ours?  In
+ * a real one a statement would have ended.
+ */
+static bool
+is_catchup(ProcessActivity activity)
+{
+	return activity == PROCESS_IDLE ||
+		(activity == PROCESS_UNKNOWN && pgtrim_has_client() && pgtrim_happened == happened_at_timer);
+}
+
+/*
  * A transaction ended, and needs attention.  Was it the empty one of a catchup
  * interrupt of ours, after the reply is on the wire?  Or one of a process
  * without a client, in which nobody waits for a reply?  Then look, if that is
@@ -303,7 +348,7 @@ pgtrim_attend_transaction(void)
 	if (due && (activity != PROCESS_BUSY || due_at_statement_end))
 	{
 		look_and_log();
-		if (activity == PROCESS_IDLE)
+		if (is_catchup(activity))
 			return false;
 	}
 	pgtrim_happened++;

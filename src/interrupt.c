@@ -50,7 +50,10 @@ static emit_log_hook_type prev_emit_log_hook = NULL;
 
 /* Set by signal handlers. */
 static volatile sig_atomic_t ours_asked = false;
-static volatile sig_atomic_t dump_asked = false;
+static volatile sig_atomic_t dumps_asked = 0;	/* by somebody else */
+
+/* How many of those a dump has answered. */
+static sig_atomic_t dumps_answered = 0;
 
 /* Are the lines that come from the dump now under way ours to hide? */
 static bool hiding = false;
@@ -75,7 +78,7 @@ watch_sigusr1(int signo, siginfo_t *info, void *context)
 	LogMemoryContextPending = false;
 	call_server_sigusr1(signo, info, context);
 	if (LogMemoryContextPending)
-		dump_asked = true;
+		dumps_asked++;
 	else
 		LogMemoryContextPending = before;
 }
@@ -120,7 +123,7 @@ watch(void)
 	server_sigusr1 = current;
 	if (sigaction(SIGUSR1, &ours, NULL) == 0 &&
 		(LogMemoryContextPending || within_server_sigusr1()))
-		dump_asked = true;
+		dumps_asked++;
 }
 
 static bool
@@ -198,15 +201,13 @@ at_header(ErrorData *edata)
 	TrimEvent	event;
 	bool		log_it;
 
-	hiding = false;
+	sig_atomic_t asked = dumps_asked;
+
+	hiding = ours_asked && asked == dumps_answered && watching();
+	dumps_answered = asked;
 	if (!ours_asked)
-	{
-		dump_asked = false;
 		return;
-	}
 	ours_asked = false;
-	hiding = !dump_asked && watching();
-	dump_asked = false;
 
 	log_it = safe_point(&event) && pgtrim_worth_logging(&event);
 	if (!hiding)
@@ -228,7 +229,7 @@ at_header(ErrorData *edata)
 static void
 dump_for_somebody(void)
 {
-	dump_asked = false;
+	dumps_answered = dumps_asked;
 	ereport(LOG_SERVER_ONLY,
 			(errhidestmt(true), errhidecontext(true),
 			 errmsg_internal(DUMP_HEADER, MyProcPid)));
@@ -253,7 +254,7 @@ at_end(ErrorData *edata)
 	if (hiding)
 	{
 		edata->output_to_server = hiding = false;
-		if (dump_asked)
+		if (dumps_asked != dumps_answered)
 			dump_for_somebody();
 	}
 	if (ours_asked)
@@ -275,12 +276,15 @@ interrupt_emit_log(ErrorData *edata)
 	else if (!nested && edata->message_id != NULL && edata->elevel == LOG_SERVER_ONLY)
 	{
 		nested = true;
+		/* a cancel in one of our own messages would leave us nested */
+		HOLD_INTERRUPTS();
 		if (strcmp(edata->message_id, DUMP_HEADER) == 0)
 			at_header(edata);
 		else if (starts_with(edata->message_id, DUMP_END))
 			at_end(edata);
 		else if (hiding && starts_with(edata->message_id, DUMP_LINE))
 			edata->output_to_server = false;
+		RESUME_INTERRUPTS();
 		nested = false;
 	}
 	if (prev_emit_log_hook && edata->output_to_server)

@@ -70,8 +70,8 @@ pgtrim_policy_next_look(const PolicyState *state, const PolicySettings *settings
 		return now;
 	if (idle_for >= 0)
 		return Max(now - idle_for + settings->idle_delay, held_until);
-	/* it may go idle in a moment */
-	return now + Max(settings->idle_delay, 1);
+	/* it may go idle in a moment; without any delay, as its statement ends */
+	return settings->idle_delay > 0 ? now + settings->idle_delay : held_until;
 }
 
 /* The check.  retained is what a trim promises to return, -1 if unknown. */

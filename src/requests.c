@@ -53,7 +53,7 @@ typedef enum RequestKind
 
 typedef struct RequestSlot
 {
-	pg_atomic_uint32 pid;		/* whom the last request was for */
+	pg_atomic_uint32 pid[REQUEST_KINDS];	/* whom the last one was for */
 	pg_atomic_uint64 asked[REQUEST_KINDS];
 	pg_atomic_uint64 answered[REQUEST_KINDS];
 	pg_atomic_uint64 released[ANSWERS_KEPT];	/* bytes, by ticket */
@@ -98,9 +98,9 @@ requests_startup(void)
 	{
 		RequestSlot *slot = &shared->slots[i];
 
-		pg_atomic_init_u32(&slot->pid, 0);
 		for (int kind = 0; kind < REQUEST_KINDS; kind++)
 		{
+			pg_atomic_init_u32(&slot->pid[kind], 0);
 			pg_atomic_init_u64(&slot->asked[kind], 0);
 			pg_atomic_init_u64(&slot->answered[kind], 0);
 		}
@@ -116,18 +116,16 @@ requests_startup(void)
 static RequestSlot *
 my_slot(void)
 {
-	RequestSlot *slot;
-
 	if (shared == NULL || MyProc == NULL)
 		return NULL;
-	slot = &shared->slots[pgtrim_proc_number(MyProc)];
-	return pg_atomic_read_u32(&slot->pid) == MyProcPid ? slot : NULL;
+	return &shared->slots[pgtrim_proc_number(MyProc)];
 }
 
 static bool
 waits(RequestSlot *slot, RequestKind kind)
 {
-	return pg_atomic_read_u64(&slot->asked[kind]) != pg_atomic_read_u64(&slot->answered[kind]);
+	return pg_atomic_read_u32(&slot->pid[kind]) == MyProcPid &&
+		pg_atomic_read_u64(&slot->asked[kind]) != pg_atomic_read_u64(&slot->answered[kind]);
 }
 
 /* Does a request to this process wait? */
@@ -168,7 +166,7 @@ pgtrim_request_serve(TrimEvent *event)
 	for (int kind = 0; kind < REQUEST_KINDS; kind++)
 	{
 		asked[kind] = pg_atomic_read_u64(&slot->asked[kind]);
-		waiting[kind] = asked[kind] != pg_atomic_read_u64(&slot->answered[kind]);
+		waiting[kind] = waits(slot, kind);
 	}
 
 	if (waiting[REQUEST_TRIM])
@@ -181,7 +179,10 @@ pgtrim_request_serve(TrimEvent *event)
 
 	pg_memory_barrier();
 	for (int kind = 0; kind < REQUEST_KINDS; kind++)
-		pg_atomic_write_u64(&slot->answered[kind], asked[kind]);
+	{
+		if (waiting[kind])
+			pg_atomic_write_u64(&slot->answered[kind], asked[kind]);
+	}
 	ConditionVariableBroadcast(&shared->answers);
 	return trimmed;
 }
@@ -215,7 +216,7 @@ knock(const Request *request)
 {
 	if (is_gone(request))
 		return false;
-	pg_atomic_write_u32(&shared->slots[request->number].pid, request->pid);
+	pg_atomic_write_u32(&shared->slots[request->number].pid[request->kind], request->pid);
 	return kill(request->pid, request_signal) == 0;
 }
 
@@ -237,7 +238,7 @@ is_answered(const Request *request)
 {
 	RequestSlot *slot = &shared->slots[request->number];
 
-	return pg_atomic_read_u32(&slot->pid) == (uint32) request->pid &&
+	return pg_atomic_read_u32(&slot->pid[request->kind]) == (uint32) request->pid &&
 		pg_atomic_read_u64(&slot->answered[request->kind]) >= request->ticket;
 }
 
@@ -533,6 +534,8 @@ pgtrim_requests_init(request_signal_function on_signal)
 	on_request = on_signal;
 	request_signal = install_signal_handler();
 	if (request_signal == 0)
-		ereport(FATAL, (errmsg("pg_trim found no free real-time signal")));
+		ereport(FATAL,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("pg_trim found no free real-time signal")));
 	pgtrim_shared_add(requests_size, requests_startup);
 }

@@ -248,7 +248,7 @@ pgtrim_statements_init(void)
 	DefineCustomIntVariable("pg_trim.max_statements",
 							"Number of statements kept.",
 							NULL,
-							&max_statements, 1000, 1, 1000000,
+							&max_statements, 1000, 1, 100000,
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
 	pgtrim_shared_add(statements_size, statements_startup);

@@ -343,9 +343,9 @@ totals_for(FunctionCallInfo fcinfo)
 	if (query_totals_context == estate->es_query_cxt)
 		return query_totals;
 
+	callback = MemoryContextAllocZero(estate->es_query_cxt, sizeof(*callback));
 	query_totals = copy_totals(estate->es_query_cxt);
 	query_totals_context = estate->es_query_cxt;
-	callback = MemoryContextAllocZero(estate->es_query_cxt, sizeof(*callback));
 	callback->func = forget_query_totals;
 	MemoryContextRegisterResetCallback(estate->es_query_cxt, callback);
 	return query_totals;

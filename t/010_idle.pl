@@ -85,16 +85,23 @@ sub nothing_to_return
 	is(figure($session, 'trims'), 0, 'and is left alone');
 }
 
-# Once it looked, an idle session sleeps: no timer wakes it while others are trimmed.
-sub sleeps_afterwards
+# Once trimmed, it has no reason to look again, while others are trimmed again and again.
+sub sleeps
 {
-	my $session = session($node);
-	trimmed_ok($session, leave_memory($session), 'trimmed once');
+	my ($session, $name) = @_;
 	my $checks = figure($session, 'checks');
 
 	my $other = session($node);
 	trimmed_ok($other, leave_memory($other), "another session, round $_") for 1 .. 3;
-	is(figure($session, 'checks'), $checks, 'a session that does nothing does not look again');
+	is(figure($session, 'checks'), $checks, "$name: a session that does nothing does not look again");
+}
+
+sub sleeps_afterwards
+{
+	my $session = session($node);
+
+	trimmed_ok($session, leave_memory($session), 'trimmed once');
+	sleeps($session, 'trimmed once');
 }
 
 sub set_for_a_role_or_a_database
@@ -112,6 +119,24 @@ EOS
 	left_alone($session, 0, 'events = none by ALTER ROLE SET');
 }
 
+# Asking for figures, as a monitor does, takes nothing from the session's own trim.
+sub trimmed_though_figures_were_asked_for
+{
+	my $session = session($node, q{SET pg_trim.idle_delay = '2s'});
+	my $from = leave_memory($session);
+
+	is($node->safe_psql('postgres', "SELECT pg_trim_refresh($session->{pid}, 180000)"), 1, 'figures were asked for');
+	trimmed_ok($session, $from, 'figures were asked for before');
+}
+
+sub trimmed_where_activities_are_not_tracked
+{
+	my $session = session($node, 'SET track_activities = off');
+
+	trimmed_ok($session, leave_memory($session), 'track_activities = off');
+	sleeps($session, 'track_activities = off');
+}
+
 trimmed_when_idle();
 trimmed_after_planning_over_partitions();
 heap_end_does_not_tell();
@@ -121,5 +146,7 @@ left_alone(session($node, 'SET pg_trim.events = none'), 0, 'events = none');
 left_alone(session($node, "SET pg_trim.threshold_kb = '10GB'"), 1, 'a threshold out of reach');
 nothing_to_return();
 sleeps_afterwards();
+trimmed_though_figures_were_asked_for();
+trimmed_where_activities_are_not_tracked();
 set_for_a_role_or_a_database();
 done_testing();

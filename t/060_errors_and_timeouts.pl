@@ -38,6 +38,20 @@ sub errors_in_an_aborted_block
 	$session->query_safe('ROLLBACK');
 }
 
+# No error reaches the log there, so nothing tells that the timers are forgotten.
+sub errors_that_are_not_logged
+{
+	my $session = session($node, 'SET log_min_messages = fatal', 'SET pg_trim.busy_delay = -1');
+	my $pid = $session->{pid};
+
+	leave_memory($session);
+	my $most = resident($pid);
+	error_of($session, 'BEGIN\; SELECT 1 / 0');
+	error_of($session, "SELECT 1;\nSELECT 1");
+	$session->query_safe('ROLLBACK');
+	ok(wait_until(sub { resident($pid) <= 0.5 * $most }), 'errors that are not logged');
+}
+
 # What psql cannot do: Bind to a statement that does not exist. The server begins no transaction for that.
 sub failed_bind
 {
@@ -95,6 +109,7 @@ sub ends_idle_session
 
 error_outside_a_transaction();
 errors_in_an_aborted_block();
+errors_that_are_not_logged();
 failed_bind();
 statement_timeout();
 lock_timeout();

@@ -90,6 +90,13 @@ sub process_ends
 	like($warning, qr/WARNING:  PID $session->{pid} is not a PostgreSQL server process/, 'asked once more, it is no process');
 }
 
+sub ask_for_figures
+{
+	my ($session) = @_;
+
+	$node->safe_psql('postgres', "SELECT pg_trim_refresh($session->{pid}, 180000)");
+}
+
 # A request to a process that is gone is not taken for one to the next process in its place.
 sub request_is_not_inherited
 {
@@ -101,6 +108,7 @@ sub request_is_not_inherited
 	go_on($session);
 	wait_until(sub { figure($session, 'pid') eq '' });
 	my @next = map { session($node, 'BEGIN', 'SELECT', 'COMMIT') } 1 .. 5;
+	ask_for_figures($_) for @next;
 	is(figure($_, 'trims'), 0, 'the request to a dead process trims no new one') for @next;
 }
 
