@@ -43,9 +43,9 @@ EOS
 	ok((grep { $_->{cause} eq 'idle' } trims($node, $client->{pid}, 0)), "$name: by itself");
 }
 
-my $one_by_one = busy_client('one_by_one', '', 'SELECT leave_memory(50);');
-my $in_blocks = busy_client('in_blocks', '', "BEGIN;\nSELECT leave_memory(50);\nSELECT 1;\nCOMMIT;");
-my $left_alone = busy_client('left_alone', '-c pg_trim.busy_delay=-1 -c pg_trim.idle_delay=3s', 'SELECT leave_memory(50);');
+my $one_by_one = busy_client('one_by_one', '', 'SELECT leave_memory(300);');
+my $in_blocks = busy_client('in_blocks', '', "BEGIN;\nSELECT leave_memory(300);\nSELECT 1;\nCOMMIT;");
+my $left_alone = busy_client('left_alone', '-c pg_trim.busy_delay=-1 -c pg_trim.idle_delay=3s', 'SELECT leave_memory(300);');
 
 trimmed_between_statements($one_by_one, 'a statement at a time');
 trimmed_between_statements($in_blocks, 'in transaction blocks');
