@@ -60,12 +60,13 @@ sub memory {
   for my $name (@candidates) {
     my @samples = samples($name);
     my %live = map { $_->[0] => $_->[1] / 1024 / 1024 } lines("live.$name");
-    my $fresh = resident(\@samples, 'fresh', 0);
+    # the first sample may have come before it connected
+    my $fresh = max(map { resident(\@samples, 'fresh', $_) } 0 .. 3);
     for my $role (@burst, 'busy', 'fresh') {
       my @after = map { resident(\@samples, $role, $_) } 0, 3, $role eq 'busy' ? $busy : $idle;
       # what a fresh session has resident, and what this one holds beyond it
       my $needed = $fresh + max(0, $live{$role} - $live{fresh});
-      push @rows, [$name, $role, map({ sprintf '%.1f', $_ } @after, $live{$role}, $needed), sprintf('%.2f', $after[2] / $needed)];
+      push @rows, [$name, $role, map({ sprintf '%.1f', $_ } @after, $live{$role}, $needed), $needed > 0 ? sprintf('%.2f', $after[2] / $needed) : '-'];
       next if $role eq 'fresh';
       $summary{$name}{$role} = [@after, $live{$role}];
     }
