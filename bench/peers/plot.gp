@@ -6,6 +6,8 @@ set tics nomirror
 set border 3
 
 color(name) = name eq 'none' ? 0x000000 : name[1:7] eq 'pg_trim' ? 0xd62728 : 0x1f77b4
+width(name) = name[1:7] eq 'pg_trim' ? 3 : 1.5
+dashes(name) = name[1:8] eq 'pg_trim-' ? 2 : 1
 of(name, column) = sprintf("<awk -F, '$1 == \"%s\"' %s/%s", name, raw, column)
 
 do for [type in 'svg png'] {
@@ -20,8 +22,8 @@ do for [type in 'svg png'] {
   set autoscale
   set xrange [-5:13]
   set yrange [0:*]
-  plot for [i = 1:words(candidates)] of(word(candidates, i), 'trace.csv') using 2:3 with lines \
-    lw (word(candidates, i)[1:7] eq 'pg_trim' ? 3 : 1.5) dt (word(candidates, i)[1:8] eq 'pg_trim-' ? 2 : 1) title word(candidates, i) noenhanced
+  plot for [name in candidates] of(name, 'trace.csv') using 2:3 with lines \
+    lw width(name) dt dashes(name) title name noenhanced
 
   set output out.'/tradeoff.'.type
   set title 'Resident memory of an idle session 12 s after a burst, against throughput'
