@@ -9,15 +9,15 @@ use PgTrimTest;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = new_node('backoff', ['pg_trim.idle_delay = 200ms']);
+my $node = new_node('backoff', ['pg_trim.idle_delay = 300ms']);
 my $session = session($node);
-my $longest = 32 * 200;
+my $longest = 32 * 300;
 
 # Heavy, then idle for a little longer than idle_delay.
 sub heavy_and_idle
 {
-	leave_memory($session, 'SELECT leave_memory(200)');
-	usleep(250_000);
+	leave_memory($session);
+	usleep(350_000);
 }
 
 # Repeats that until a figure of the session is what is asked for: how often.

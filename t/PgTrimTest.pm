@@ -118,11 +118,11 @@ sub resident
 sub wait_until
 {
 	my ($code) = @_;
+	my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
 	my $result;
 
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	until ($result = $code->() or time > $deadline)
 	{
-		last if $result = $code->();
 		usleep(100_000);
 	}
 	return $result;
