@@ -42,6 +42,10 @@ static bool dry_run = false;
 /* What this process learned of its trims. */
 static PolicyState policy;
 
+/* Page faults and resident memory just after the last trim that it did by itself. */
+static int64 faults_after_trim = 0;
+static int64 resident_after_trim = 0;
+
 /* What it saw at its last check. */
 static MemoryFigures last_seen;
 
@@ -120,6 +124,18 @@ minor_faults(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_minflt : 0;
 }
 
+/*
+ * What this process took from the operating system since its last trim, in
+ * bytes.  A fault may bring in a huge page, so faults tell the least that it
+ * is; what it freed since is no longer resident, but was faulted in.
+ */
+static int64
+taken_since_trim(void)
+{
+	return Max((minor_faults() - faults_after_trim) * sysconf(_SC_PAGESIZE),
+			   last_seen.resident - resident_after_trim);
+}
+
 static bool
 is_asked_for(TrimCause cause)
 {
@@ -141,7 +157,7 @@ check(TrimCause cause, int64 now)
 	last_seen = figures;
 	looked_at = now;
 	if (policy.trimmed)
-		pgtrim_policy_learn(&policy, &settings, now, minor_faults(), sysconf(_SC_PAGESIZE));
+		pgtrim_policy_learn(&policy, &settings, now, taken_since_trim());
 	pgtrim_stats_check(cause, &last_seen, policy.holdoff);
 	return is_asked_for(cause) ||
 		pgtrim_policy_decide(&policy, &settings, now, last_seen.retained) == POLICY_TRIM;
@@ -164,7 +180,11 @@ pgtrim_act(TrimCause cause, size_t pad, TrimEvent *event)
 	{
 		pgtrim_trim(cause, pad, event);
 		if (!is_asked_for(cause))
-			pgtrim_policy_trimmed(&policy, now, event->released, minor_faults());
+		{
+			pgtrim_policy_trimmed(&policy, now, event->released);
+			faults_after_trim = minor_faults();
+			resident_after_trim = event->resident_after;
+		}
 	}
 	pgtrim_stats_trim(event);
 	pgtrim_statements_trim(event);

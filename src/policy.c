@@ -89,21 +89,20 @@ pgtrim_policy_decide(const PolicyState *state, const PolicySettings *settings,
 }
 
 /*
- * At the first check after a trim: was it worth it?  faults is the process's
- * count of page faults that needed no I/O (ru_minflt).
+ * At the first check after a trim: was it worth it?  taken_again is what the
+ * process took from the operating system since, in bytes.
  */
 void
 pgtrim_policy_learn(PolicyState *state, const PolicySettings *settings,
-					int64 now, int64 faults, int64 page_size)
+					int64 now, int64 taken_again)
 {
 	int64		shortest = shortest_holdoff(settings);
 	int64		holdoff = current_holdoff(state, settings);
-	int64		faulted = (faults - state->faults) * page_size;
 	bool		came_back;
 
 	if (!state->trimmed || (state->trimmed_at <= now && state->trimmed_at + holdoff > now))
 		return;
-	came_back = faulted * 2 >= state->released &&
+	came_back = taken_again * 2 >= state->released &&
 		now - state->trimmed_at <= holdoff * POLICY_SOON;
 	if (came_back || state->released < settings->threshold)
 		state->holdoff = Min(holdoff * 2, shortest * POLICY_MAX_HOLDOFF);
@@ -114,10 +113,9 @@ pgtrim_policy_learn(PolicyState *state, const PolicySettings *settings,
 
 /* After a trim that this session did by itself. */
 void
-pgtrim_policy_trimmed(PolicyState *state, int64 now, int64 released, int64 faults)
+pgtrim_policy_trimmed(PolicyState *state, int64 now, int64 released)
 {
 	state->trimmed = true;
 	state->trimmed_at = now;
 	state->released = released;
-	state->faults = faults;
 }

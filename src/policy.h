@@ -26,7 +26,6 @@ typedef struct PolicyState
 	bool		trimmed;		/* a trim awaits its verdict */
 	int64		trimmed_at;		/* ms */
 	int64		released;		/* bytes that it returned */
-	int64		faults;			/* page faults of the process until then */
 	int64		holdoff;		/* ms; 0: idle_delay, the least */
 } PolicyState;
 
@@ -40,7 +39,7 @@ typedef enum PolicyDecision
 /* No session holds off longer than this many times idle_delay. */
 #define POLICY_MAX_HOLDOFF 32
 
-/* Memory faulted in within this many hold-offs "came back at once". */
+/* Memory taken again within this many hold-offs "came back at once". */
 #define POLICY_SOON 4
 
 extern int64 pgtrim_policy_held_until(const PolicyState *state,
@@ -52,8 +51,7 @@ extern PolicyDecision pgtrim_policy_decide(const PolicyState *state,
 										   const PolicySettings *settings,
 										   int64 now, int64 retained);
 extern void pgtrim_policy_learn(PolicyState *state, const PolicySettings *settings,
-								int64 now, int64 faults, int64 page_size);
-extern void pgtrim_policy_trimmed(PolicyState *state, int64 now,
-								  int64 released, int64 faults);
+								int64 now, int64 taken_again);
+extern void pgtrim_policy_trimmed(PolicyState *state, int64 now, int64 released);
 
 #endif							/* PGTRIM_POLICY_H */

@@ -16,7 +16,6 @@
 #undef vprintf
 
 #define MB INT64CONST(1048576)
-#define PAGE 4096
 #define NOON INT64CONST(43200000)
 
 static const PolicySettings defaults = {
@@ -51,15 +50,15 @@ trimmed_at_noon(void)
 {
 	PolicyState state = {0};
 
-	pgtrim_policy_trimmed(&state, NOON, 50 * MB, 0);
+	pgtrim_policy_trimmed(&state, NOON, 50 * MB);
 	return state;
 }
 
-/* The first check after that, ms later, in which so many bytes were faulted in. */
+/* The first check after that, ms later, with so many bytes taken again. */
 static void
-learn(PolicyState *state, int64 later, int64 faulted)
+learn(PolicyState *state, int64 later, int64 taken_again)
 {
-	pgtrim_policy_learn(state, &defaults, NOON + later, faulted / PAGE, PAGE);
+	pgtrim_policy_learn(state, &defaults, NOON + later, taken_again);
 }
 
 static PolicySettings
@@ -108,7 +107,7 @@ test_verdict(void)
 	ok(state.trimmed && state.holdoff == 0, "no verdict before the hold-off is over");
 	learn(&state, 1000, 25 * MB);
 	ok(!state.trimmed, "a verdict when it is");
-	is(state.holdoff, 2000, "half of the pages came back: twice as long");
+	is(state.holdoff, 2000, "half of it came back: twice as long");
 
 	state = trimmed_at_noon();
 	state.holdoff = 8000;
@@ -141,23 +140,23 @@ test_bounds(void)
 
 	for (int i = 0; i < 5; i++)
 	{
-		pgtrim_policy_trimmed(&state, now, 50 * MB, 0);
+		pgtrim_policy_trimmed(&state, now, 50 * MB);
 		now += holdoff;
-		pgtrim_policy_learn(&state, &defaults, now, 50 * MB / PAGE, PAGE);
+		pgtrim_policy_learn(&state, &defaults, now, 50 * MB);
 		holdoff *= 2;
 		doubled = doubled && state.holdoff == holdoff;
 	}
 	ok(doubled && holdoff == POLICY_MAX_HOLDOFF * 1000, "the hold-off doubles each time, up to 32 times idle_delay");
-	pgtrim_policy_trimmed(&state, now, 50 * MB, 0);
+	pgtrim_policy_trimmed(&state, now, 50 * MB);
 	now += holdoff;
-	pgtrim_policy_learn(&state, &defaults, now, 50 * MB / PAGE, PAGE);
+	pgtrim_policy_learn(&state, &defaults, now, 50 * MB);
 	is(state.holdoff, holdoff, "and no further");
 
 	for (int i = 0; i < 7; i++)
 	{
-		pgtrim_policy_trimmed(&state, now, 50 * MB, 0);
+		pgtrim_policy_trimmed(&state, now, 50 * MB);
 		now += 60000;
-		pgtrim_policy_learn(&state, &defaults, now, 0, PAGE);
+		pgtrim_policy_learn(&state, &defaults, now, 0);
 	}
 	is(state.holdoff, 1000, "it halves down to idle_delay");
 }
@@ -192,7 +191,7 @@ test_clock_set_back(void)
 	   "nor keep an idle session from looking");
 	ok(pgtrim_policy_next_look(&state, &defaults, now + 10000, -1, NOON) <= now + 10000,
 	   "nor a busy one");
-	pgtrim_policy_learn(&state, &defaults, now + 1000, 0, PAGE);
+	pgtrim_policy_learn(&state, &defaults, now + 1000, 0);
 	ok(!state.trimmed, "nor keep the verdict back");
 }
 
@@ -233,7 +232,7 @@ typedef struct Session
 {
 	PolicyState policy;
 	int64		retained;
-	int64		faults;
+	int64		taken;			/* since the last trim */
 	int64		active_since;	/* 0: nothing happened since the last look */
 	int			trims;
 } Session;
@@ -243,7 +242,7 @@ run_query(Session *session, int64 now)
 {
 	if (session->active_since == 0)
 		session->active_since = now;
-	session->faults += (50 * MB - session->retained) / PAGE;
+	session->taken += 50 * MB - session->retained;
 	session->retained = 50 * MB;
 }
 
@@ -251,11 +250,11 @@ static void
 look(Session *session, int64 now)
 {
 	session->active_since = 0;
-	pgtrim_policy_learn(&session->policy, &defaults, now, session->faults, PAGE);
+	pgtrim_policy_learn(&session->policy, &defaults, now, session->taken);
 	if (pgtrim_policy_decide(&session->policy, &defaults, now, session->retained) != POLICY_TRIM)
 		return;
-	pgtrim_policy_trimmed(&session->policy, now, session->retained, session->faults);
-	session->retained = 0;
+	pgtrim_policy_trimmed(&session->policy, now, session->retained);
+	session->retained = session->taken = 0;
 	session->trims++;
 }
 
