@@ -62,10 +62,14 @@ free_all(Chunk **list)
 static void
 shrink_all(Chunk *chunk)
 {
-	for (; chunk != NULL; chunk = chunk->next)
+	while (chunk != NULL)
 	{
-		if (realloc(chunk, LIVE_SIZE) != chunk)
+		Chunk	   *next = chunk->next;
+		uintptr_t	place = (uintptr_t) chunk;
+
+		if ((uintptr_t) realloc(chunk, LIVE_SIZE) != place)
 			elog(ERROR, "realloc() moved a chunk");
+		chunk = next;
 	}
 }
 

@@ -175,10 +175,13 @@ pgtrim_act(TrimCause cause, size_t pad, TrimEvent *event)
 	if (!pgtrim_allocator_can_release() || !check(cause, now))
 		return false;
 	if (dry_run)
-		pgtrim_dry_trim(cause, event);
+		pgtrim_dry_trim(cause, &last_seen, event);
 	else
 	{
 		pgtrim_trim(cause, pad, event);
+		/* what a larger pad leaves behind could still go */
+		if (pad <= pgtrim_pad())
+			pgtrim_note_overhead_after_trim(last_seen.in_use);
 		if (!is_asked_for(cause))
 		{
 			pgtrim_policy_trimmed(&policy, now, event->released);

@@ -38,11 +38,17 @@ extern PGTRIM_HIDDEN int64 pgtrim_gate_bytes;
  */
 #define PGTRIM_SMALL_STATEMENT (64 * 1024)
 
+static inline bool
+pgtrim_gate_counts(int64 bytes)
+{
+	return unlikely(bytes > PGTRIM_SMALL_STATEMENT);
+}
+
 /* Adds up what is about to be freed.  On the query path. */
 static inline void
 pgtrim_gate_add(int64 bytes)
 {
-	if (unlikely(bytes > PGTRIM_SMALL_STATEMENT))
+	if (pgtrim_gate_counts(bytes))
 		pgtrim_gate_bytes += bytes;
 }
 

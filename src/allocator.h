@@ -49,6 +49,9 @@ typedef struct Allocator
 	 */
 	int64		(*in_use) (void);
 
+	/* Is in_use() the same after release() as before? */
+	bool		release_keeps_in_use;
+
 	/*
 	 * Sets one of the tunables; false if the allocator refused.  NULL: it has
 	 * none.

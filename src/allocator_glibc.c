@@ -70,6 +70,8 @@ const Allocator pgtrim_allocator_glibc = {
 	.release = glibc_release,
 	.figures = glibc_figures,
 	.in_use = glibc_in_use,
+	/* what threads cache counts as in use, and malloc_trim() leaves it there */
+	.release_keeps_in_use = true,
 	.tune = glibc_tune
 };
 

@@ -12,7 +12,7 @@
 
 #include "act.h"
 
-/* For the function below alone. */
+/* For the functions below alone. */
 extern PGTRIM_HIDDEN volatile uint32 pgtrim_happened;
 extern void pgtrim_attend_statement(void);
 
@@ -20,14 +20,20 @@ extern void pgtrim_attend_statement(void);
 #define PGTRIM_VERIFY_TIMER 256
 
 /*
- * A statement ended, and may have left memory.  On the query path, so it costs
- * a few instructions unless something needs attention: no timer is set, or a
- * look is due.
+ * Counts a statement's end: does it need attention, as no timer is set or a look
+ * is due?  On the query path, so it costs a few instructions.
  */
+static inline bool
+pgtrim_statement_needs_attention(void)
+{
+	return unlikely(++pgtrim_happened % PGTRIM_VERIFY_TIMER == 0 || pgtrim_attention);
+}
+
+/* A statement ended, and may have left memory. */
 static inline void
 pgtrim_statement_done(void)
 {
-	if (unlikely(++pgtrim_happened % PGTRIM_VERIFY_TIMER == 0 || pgtrim_attention))
+	if (pgtrim_statement_needs_attention())
 		pgtrim_attend_statement();
 }
 

@@ -15,20 +15,27 @@
 
 extern PGTRIM_HIDDEN bool pgtrim_track_statements;
 
-/* For pgtrim_statement_ended() alone. */
+/* For the functions below alone. */
 extern PGTRIM_HIDDEN int64 pgtrim_largest_memory;
 extern PGTRIM_HIDDEN char *const *pgtrim_heap_end;
 extern PGTRIM_HIDDEN char *pgtrim_highest_heap_end;
 extern void pgtrim_remember_statement(uint64 query_id, int64 memory);
 
 /*
- * A statement ends, with so many bytes in its contexts.  On the query path, so
- * one that is not the largest so far costs a few instructions.
+ * A statement is about to end, with so many bytes in its contexts: is it the
+ * one that needed most so far?  On the query path.
  */
+static inline bool
+pgtrim_statement_is_notable(int64 memory)
+{
+	return unlikely(memory > pgtrim_largest_memory || *pgtrim_heap_end > pgtrim_highest_heap_end);
+}
+
+/* Remembers it if it is. */
 static inline void
 pgtrim_statement_ended(uint64 query_id, int64 memory)
 {
-	if (unlikely(memory > pgtrim_largest_memory || *pgtrim_heap_end > pgtrim_highest_heap_end))
+	if (pgtrim_statement_is_notable(memory))
 		pgtrim_remember_statement(query_id, memory);
 }
 

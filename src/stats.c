@@ -215,7 +215,40 @@ end_totals(void)
 	SpinLockRelease(&shared->writers);
 }
 
-/* Publishes what a check saw, and the contexts if they were walked. */
+/* Memory in use when the contexts were walked; -1: what they hold is unknown. */
+static int64 walked_at_in_use = -1;
+
+/* Less than this is not worth another walk. */
+#define UNCHANGED_BYTES (256 * 1024)
+
+static void
+walk_contexts(ContextFigures *contexts, int64 in_use)
+{
+	pgtrim_contexts(contexts);
+	walked_at_in_use = in_use;
+}
+
+/*
+ * What contexts hold is part of what is in use, and to walk them costs more
+ * than all the rest of a check: so they are not walked if that is what it was,
+ * nor in checks on the query path.
+ */
+static void
+update_contexts(ContextFigures *contexts, TrimCause cause, int64 in_use)
+{
+	const ContextFigures unknown = {-1, -1, -1};
+
+	if (walked_at_in_use >= 0 && llabs(in_use - walked_at_in_use) < UNCHANGED_BYTES)
+		return;
+	if (cause == TRIM_QUERY || cause == TRIM_TRANSACTION)
+	{
+		walked_at_in_use = -1;
+		*contexts = unknown;
+	}
+	else
+		walk_contexts(contexts, in_use);
+}
+
 static void
 publish(ProcessSlot *slot, const MemoryFigures *figures, const ContextFigures *contexts)
 {
@@ -225,20 +258,17 @@ publish(ProcessSlot *slot, const MemoryFigures *figures, const ContextFigures *c
 	slot->figures.checked_at = GetCurrentTimestamp();
 }
 
-/*
- * Counts a check and publishes what it saw.  In those on the query path the
- * contexts are not walked, which costs more than the rest of the check.
- */
+/* Counts a check and publishes what it saw. */
 void
 pgtrim_stats_check(TrimCause cause, const MemoryFigures *figures, int64 holdoff_ms)
 {
 	ProcessSlot *slot = my_slot();
-	ContextFigures contexts = {-1, -1, -1};
+	ContextFigures contexts;
 
 	if (slot == NULL)
 		return;
-	if (cause != TRIM_QUERY && cause != TRIM_TRANSACTION)
-		pgtrim_contexts(&contexts);
+	contexts = slot->figures.contexts;
+	update_contexts(&contexts, cause, figures->in_use);
 
 	begin_change(&slot->changes);
 	publish(slot, figures, &contexts);
@@ -260,7 +290,7 @@ pgtrim_stats_refresh(const MemoryFigures *figures)
 
 	if (slot == NULL)
 		return;
-	pgtrim_contexts(&contexts);
+	walk_contexts(&contexts, figures->in_use);
 	begin_change(&slot->changes);
 	publish(slot, figures, &contexts);
 	end_change(&slot->changes);

@@ -42,20 +42,12 @@ own_memory(MemoryContext context)
 	return context == NULL ? 0 : context->mem_allocated;
 }
 
-/*
- * What a query holds when it ends: its own contexts, and its plan's.  Most
- * contexts of most queries have no children, which saves a call for each.
- */
-static inline int64
+/* What a query holds when it ends: its own contexts, and its plan's. */
+static int64
 query_memory(QueryDesc *desc)
 {
-	MemoryContext query = desc->estate->es_query_cxt;
-	int64		memory = own_memory(MessageContext) + query->mem_allocated;
-
-	for (MemoryContext child = query->firstchild; child != NULL; child = child->nextchild)
-		memory += unlikely(child->firstchild != NULL) ?
-			MemoryContextMemAllocated(child, true) : child->mem_allocated;
-	return memory;
+	return own_memory(MessageContext) +
+		MemoryContextMemAllocated(desc->estate->es_query_cxt, true);
 }
 
 static inline bool
@@ -137,24 +129,62 @@ count_nesting(void)
 	ExecutorFinish_hook = triggers_ExecutorFinish;
 }
 
-static void
-triggers_ExecutorEnd(QueryDesc *desc)
+static inline void
+end_query(QueryDesc *desc)
 {
-	if (memory_is_of_interest())
-		note_memory(desc->plannedstmt->queryId, query_memory(desc));
-
 	if (prev_ExecutorEnd)
 		prev_ExecutorEnd(desc);
 	else
 		standard_ExecutorEnd(desc);
+}
 
-	pgtrim_statement_done();
-	if (unlikely(pgtrim_events & PGTRIM_ON(TRIM_QUERY)))
+/*
+ * Is the memory of this query worth a closer look?  A small query's contexts
+ * have no children of their own; nothing is called for it.
+ */
+static inline bool
+has_notable_memory(QueryDesc *desc)
+{
+	MemoryContext query = desc->estate->es_query_cxt;
+	int64		memory = own_memory(MessageContext) + query->mem_allocated;
+
+	for (MemoryContext child = query->firstchild; child != NULL; child = child->nextchild)
+	{
+		if (unlikely(child->firstchild != NULL))
+			return true;
+		memory += child->mem_allocated;
+	}
+	return pgtrim_statement_is_notable(memory) || pgtrim_gate_counts(memory);
+}
+
+/* The end of a query that is worth it. */
+static pg_noinline void
+end_notable_query(QueryDesc *desc, bool needs_attention)
+{
+	if (memory_is_of_interest())
+		note_memory(desc->plannedstmt->queryId, query_memory(desc));
+	end_query(desc);
+	if (needs_attention)
+		pgtrim_attend_statement();
+	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
 	{
 		count_nesting();
 		if (nesting_level == 0)
 			trim_at(TRIM_QUERY);
 	}
+}
+
+/* Of most queries it calls nothing but what it took the place of. */
+static void
+triggers_ExecutorEnd(QueryDesc *desc)
+{
+	bool		needs_attention = pgtrim_statement_needs_attention();
+
+	if (unlikely(needs_attention || (pgtrim_events & PGTRIM_ON(TRIM_QUERY)) ||
+				 (memory_is_of_interest() && has_notable_memory(desc))))
+		end_notable_query(desc, needs_attention);
+	else
+		end_query(desc);
 }
 
 static void

@@ -65,19 +65,30 @@ bytes_in_use(void)
 	return allocator->in_use ? allocator->in_use() : -1;
 }
 
+static void
+set_overhead(int64 in_use)
+{
+	int64		resident = pgtrim_resident_or_swapped();
+
+	overhead = resident < 0 || in_use < 0 ? 0 : Max(resident - in_use, 0);
+	overhead_of = MyProcPid;
+}
+
 /*
  * Takes this moment's difference between resident memory and memory in use as
- * what cannot be returned: right for a process that has just started, and
- * after every trim.
+ * what cannot be returned: right for a process that has just started.
  */
 void
 pgtrim_note_overhead(void)
 {
-	int64		resident = pgtrim_resident_or_swapped();
-	int64		in_use = bytes_in_use();
+	set_overhead(bytes_in_use());
+}
 
-	overhead = resident < 0 || in_use < 0 ? 0 : Max(resident - in_use, 0);
-	overhead_of = MyProcPid;
+/* The same after a trim, given what was in use before it. */
+void
+pgtrim_note_overhead_after_trim(int64 in_use)
+{
+	set_overhead(pgtrim_allocator()->release_keeps_in_use ? in_use : bytes_in_use());
 }
 
 /* Fills in what a check needs. */
@@ -101,7 +112,10 @@ fall(int64 before, int64 after)
 	return before < 0 || after < 0 ? 0 : Max(before - after, 0);
 }
 
-/* Trims, all but pad bytes at the top of the heap, and tells what came back. */
+/*
+ * Trims, all but pad bytes at the top of the heap, and tells what came back.
+ * Nothing else is done here that takes longer in a larger heap.
+ */
 void
 pgtrim_trim(TrimCause cause, size_t pad, TrimEvent *event)
 {
@@ -123,23 +137,16 @@ pgtrim_trim(TrimCause cause, size_t pad, TrimEvent *event)
 	event->heap_after = pgtrim_heap_size();
 	event->released = fall(event->resident_before, event->resident_after);
 	event->heap_released = fall(event->heap_before, event->heap_after);
-
-	/* What a larger pad leaves behind could still go. */
-	if (pad <= pgtrim_pad())
-		pgtrim_note_overhead();
 }
 
 /* The event of a trim that was decided, and left undone. */
 void
-pgtrim_dry_trim(TrimCause cause, TrimEvent *event)
+pgtrim_dry_trim(TrimCause cause, const MemoryFigures *figures, TrimEvent *event)
 {
-	MemoryFigures figures;
-
-	pgtrim_look(&figures);
 	memset(event, 0, sizeof(*event));
 	event->cause = cause;
 	event->dry_run = true;
-	event->promised = Max(figures.retained, 0);
+	event->promised = Max(figures->retained, 0);
 	event->resident_before = event->resident_after = pgtrim_resident();
 	event->heap_before = event->heap_after = pgtrim_heap_size();
 }
