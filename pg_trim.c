@@ -14,6 +14,7 @@
 #include "fmgr.h"
 #include "src/act.h"
 #include "src/allocator.h"
+#include "src/backends.h"
 #include "src/idle.h"
 #include "src/shared.h"
 #include "src/statements.h"
@@ -32,6 +33,7 @@ _PG_init(void)
 	pgtrim_allocator_init();
 	pgtrim_trim_init();
 	pgtrim_stats_init();
+	pgtrim_backends_init();
 	pgtrim_statements_init();
 	pgtrim_act_init();
 	pgtrim_idle_init();

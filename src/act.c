@@ -18,6 +18,7 @@
 
 #include "act.h"
 #include "allocator.h"
+#include "backends.h"
 #include "compat.h"
 #include "resident.h"
 #include "statements.h"
@@ -158,9 +159,31 @@ check(TrimCause cause, int64 now)
 	looked_at = now;
 	if (policy.trimmed)
 		pgtrim_policy_learn(&policy, &settings, now, taken_since_trim());
-	pgtrim_stats_check(cause, &last_seen, policy.holdoff);
+	pgtrim_backend_checked(cause, &last_seen, policy.holdoff);
+	pgtrim_stats_check(cause);
 	return is_asked_for(cause) ||
 		pgtrim_policy_decide(&policy, &settings, now, last_seen.retained) == POLICY_TRIM;
+}
+
+/* Trims, and takes what is left for what no trim returns. */
+static void
+trim(TrimCause cause, size_t pad, int64 now, TrimEvent *event)
+{
+	pgtrim_trim(cause, pad, event);
+	last_seen.resident = event->resident_after;
+	/* what a larger pad left behind could still go */
+	if (pad <= pgtrim_pad())
+	{
+		pgtrim_note_overhead_after_trim(last_seen.in_use);
+		last_seen.retained = Min(last_seen.retained, 0);
+	}
+	else if (last_seen.retained > 0)
+		last_seen.retained = Max(last_seen.retained - event->released, 0);
+	if (is_asked_for(cause))
+		return;
+	pgtrim_policy_trimmed(&policy, now, event->released);
+	faults_after_trim = minor_faults();
+	resident_after_trim = event->resident_after;
 }
 
 /*
@@ -177,21 +200,10 @@ pgtrim_act(TrimCause cause, size_t pad, TrimEvent *event)
 	if (dry_run)
 		pgtrim_dry_trim(cause, &last_seen, event);
 	else
-	{
-		pgtrim_trim(cause, pad, event);
-		/* what a larger pad leaves behind could still go */
-		if (pad <= pgtrim_pad())
-			pgtrim_note_overhead_after_trim(last_seen.in_use);
-		if (!is_asked_for(cause))
-		{
-			pgtrim_policy_trimmed(&policy, now, event->released);
-			faults_after_trim = minor_faults();
-			resident_after_trim = event->resident_after;
-		}
-	}
+		trim(cause, pad, now, event);
+	pgtrim_backend_trimmed(event, last_seen.retained);
 	pgtrim_stats_trim(event);
 	pgtrim_statements_trim(event);
-	last_seen.resident = event->resident_after;
 	return true;
 }
 
@@ -212,7 +224,7 @@ pgtrim_publish(void)
 	MemoryFigures figures;
 
 	pgtrim_look(&figures);
-	pgtrim_stats_refresh(&figures);
+	pgtrim_backend_refreshed(&figures);
 }
 
 /* The bit of a word of the setting "events"; -1 if there is no such word. */

@@ -15,18 +15,21 @@
 
 #include "allocator.h"
 
-typedef void (*release_function) (void);
+typedef void (*plain_function) (void);
 typedef int (*property_function) (const char *property, size_t *value);
 typedef const char *(*version_function) (int *major, int *minor, const char **patch);
 
-static release_function release_free_memory = NULL;
+static plain_function release_free_memory = NULL;
+static plain_function mark_thread_idle = NULL;
 static property_function numeric_property = NULL;
 
 bool
 pgtrim_probe_tcmalloc(void)
 {
-	release_free_memory = (release_function)
+	release_free_memory = (plain_function)
 		dlsym(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory");
+	mark_thread_idle = (plain_function)
+		dlsym(RTLD_DEFAULT, "MallocExtension_MarkThreadIdle");
 	numeric_property = (property_function)
 		dlsym(RTLD_DEFAULT, "MallocExtension_GetNumericProperty");
 	return release_free_memory != NULL && numeric_property != NULL;
@@ -48,9 +51,15 @@ tcmalloc_version(char *buf, size_t size)
 	}
 }
 
+/*
+ * A thread's cache may hold 32 MB, which count as free and are not released; an
+ * idle thread hands it back, and gets another one when it allocates.
+ */
 static void
 tcmalloc_release(size_t pad)
 {
+	if (mark_thread_idle != NULL)
+		mark_thread_idle();
 	release_free_memory();
 }
 

@@ -21,6 +21,7 @@
 #include "bench.h"
 #include "miscadmin.h"
 #include "resident.h"
+#include "rows.h"
 #include "trim.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -109,10 +110,7 @@ set_up(Heap *heap, int count, int64 size, const char *keep)
 static Datum
 resident_column(bool *null)
 {
-	int64		resident = pgtrim_resident();
-
-	*null = resident < 0;
-	return Int64GetDatum(resident);
+	return pgtrim_known(pgtrim_resident(), null);
 }
 
 /*

@@ -24,10 +24,10 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
+#include "rows.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 PG_FUNCTION_INFO_V1(pg_trim_bench_palloc_pfree);
 PG_FUNCTION_INFO_V1(pg_trim_bench_context_reset);
@@ -361,7 +361,6 @@ counts_argument(ArrayType *array, int *n)
 Datum
 pg_trim_bench_table(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			n;
 	int64	   *counts = counts_argument(PG_GETARG_ARRAYTYPE_P(0), &n);
 	Bench		bench;
@@ -383,7 +382,7 @@ pg_trim_bench_table(PG_FUNCTION_ARGS)
 		values[1] = Float8GetDatum(bench.pairs_ms);
 		values[2] = Float8GetDatum(bench.palloc_ms);
 		values[3] = Float8GetDatum(bench.reset_ms);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		pgtrim_put_row(fcinfo, values, nulls);
 	}
 	return (Datum) 0;
 }

@@ -63,6 +63,17 @@ pgtrim_proc_pid(const PGPROC *proc)
 	return proc->procLatch.owner_pid == pid ? pid : 0;
 }
 
+/* Is this the process that keeps a standby's replication slots in step? */
+static inline bool
+pgtrim_is_slotsync_worker(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyBackendType == B_SLOTSYNC_WORKER;
+#else
+	return false;
+#endif
+}
+
 /* What pg_stat_activity knows of its n-th process, counted from 1. */
 static inline const PgBackendStatus *
 pgtrim_backend_status(int n)

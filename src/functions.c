@@ -15,6 +15,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "resident.h"
+#include "rows.h"
 #include "shared.h"
 #include "statements.h"
 #include "stats.h"
@@ -43,14 +44,6 @@ trim_now(FunctionCallInfo fcinfo, TrimEvent *event)
 
 	pgtrim_require_release();
 	pgtrim_act_and_log(TRIM_MANUAL, pad, event);
-}
-
-/* A figure as a column, NULL if it is not known. */
-static Datum
-known(int64 bytes, bool *null)
-{
-	*null = bytes < 0;
-	return Int64GetDatum(bytes);
 }
 
 static Datum
@@ -95,10 +88,10 @@ pg_trim_now_verbose(PG_FUNCTION_ARGS)
 
 	trim_now(fcinfo, &event);
 	values[0] = allocator_column();
-	values[1] = known(event.resident_before, &nulls[1]);
-	values[2] = known(event.resident_after, &nulls[2]);
-	values[3] = known(event.heap_before, &nulls[3]);
-	values[4] = known(event.heap_after, &nulls[4]);
+	values[1] = pgtrim_known(event.resident_before, &nulls[1]);
+	values[2] = pgtrim_known(event.resident_after, &nulls[2]);
+	values[3] = pgtrim_known(event.heap_before, &nulls[3]);
+	values[4] = pgtrim_known(event.heap_after, &nulls[4]);
 	values[5] = Int64GetDatum(event.released);
 	values[6] = Float8GetDatum(event.elapsed_ms);
 	return make_row(fcinfo, values, nulls);
@@ -118,13 +111,13 @@ pg_trim_heap(PG_FUNCTION_ARGS)
 	if (allocator->figures != NULL)
 		allocator->figures(&heap);
 	values[0] = allocator_column();
-	values[1] = known(pgtrim_resident(), &nulls[1]);
-	values[2] = known(pgtrim_heap_size(), &nulls[2]);
-	values[3] = known(heap.in_use, &nulls[3]);
-	values[4] = known(heap.free, &nulls[4]);
-	values[5] = known(heap.top_free, &nulls[5]);
-	values[6] = known(heap.mmapped, &nulls[6]);
-	values[7] = known(memory.retained, &nulls[7]);
+	values[1] = pgtrim_known(pgtrim_resident(), &nulls[1]);
+	values[2] = pgtrim_known(pgtrim_heap_size(), &nulls[2]);
+	values[3] = pgtrim_known(heap.in_use, &nulls[3]);
+	values[4] = pgtrim_known(heap.free, &nulls[4]);
+	values[5] = pgtrim_known(heap.top_free, &nulls[5]);
+	values[6] = pgtrim_known(heap.mmapped, &nulls[6]);
+	values[7] = pgtrim_known(memory.retained, &nulls[7]);
 	return make_row(fcinfo, values, nulls);
 }
 

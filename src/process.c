@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "compat.h"
 #include "miscadmin.h"
 #include "process.h"
 #include "utils/backend_status.h"
@@ -40,7 +41,7 @@ pgtrim_trims_by_itself(void)
 		case B_BG_WORKER:
 			return !IsParallelWorker();
 		default:
-			return false;
+			return pgtrim_is_slotsync_worker();
 	}
 }
 

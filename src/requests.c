@@ -31,13 +31,13 @@
 #include "funcapi.h"
 #include "port/atomics.h"
 #include "requests.h"
+#include "rows.h"
 #include "shared.h"
 #include "storage/condition_variable.h"
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "utils/acl.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 #include "utils/wait_event.h"
 
 typedef enum RequestKind
@@ -416,11 +416,10 @@ is_any(const PGPROC *proc)
 static void
 put_released(FunctionCallInfo fcinfo, int pid, bool answered, int64 released)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum		values[] = {Int32GetDatum(pid), Int64GetDatum(released)};
 	bool		nulls[] = {false, !answered};
 
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	pgtrim_put_row(fcinfo, values, nulls);
 }
 
 /*

@@ -25,12 +25,12 @@
 #include "compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "rows.h"
 #include "shared.h"
 #include "statements.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 typedef struct StatementKey
 {
@@ -191,7 +191,6 @@ PG_FUNCTION_INFO_V1(pg_trim_statements);
 Datum
 pg_trim_statements(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Statement  *copy;
 
 	pgtrim_require_shared_memory();
@@ -218,7 +217,7 @@ pg_trim_statements(PG_FUNCTION_ARGS)
 		if (entry->trims == 0)
 			continue;
 		nulls[2] = entry->key.query_id == 0;
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		pgtrim_put_row(fcinfo, values, nulls);
 	}
 	return (Datum) 0;
 }

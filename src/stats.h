@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stats.h
- *		Counters per cause and per process, and a histogram, in shared memory.
+ *		Counters per cause, and a histogram, in shared memory.
  *
  * Copyright (c) 2026, pg_trim contributors
  *
@@ -12,10 +12,8 @@
 
 #include "trim.h"
 
-extern void pgtrim_stats_check(TrimCause cause, const MemoryFigures *figures, int64 holdoff_ms);
+extern void pgtrim_stats_check(TrimCause cause);
 extern void pgtrim_stats_trim(const TrimEvent *event);
-extern void pgtrim_stats_refresh(const MemoryFigures *figures);
-
 extern void pgtrim_stats_reset(void);
 extern void pgtrim_stats_init(void);
 

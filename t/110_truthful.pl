@@ -71,6 +71,7 @@ sub log_line
 	close_to($trim->{before}, $before, 'logged before') if $before > 20_000;
 	close_to($trim->{after}, resident($session->{pid}), 'logged after');
 	is($trim->{saved}, $trim->{before} - $trim->{after}, 'logged as saved');
+	cmp_ok(figure($session, 'retained') / 1024, '<', $trim->{saved} / 10, 'the view does not promise it once more');
 	is($trim->{heap_fell}, $trim->{heap_before} - $trim->{heap_after}, 'logged as what the heap end fell by');
 }
 

@@ -80,6 +80,22 @@ sub replication_goes_on
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM replicated'), 100_000, 'it replayed');
 }
 
+# The process that keeps replication slots in step, there since 17.
+sub slotsync_worker
+{
+	$primary->append_conf('postgresql.conf', 'wal_level = logical');
+	$primary->restart;
+	$primary->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('standby')});
+	$node->append_conf('postgresql.conf', join "\n", 'sync_replication_slots = on', 'hot_standby_feedback = on',
+		q{primary_slot_name = 'standby'}, "primary_conninfo = '" . $primary->connstr . " dbname=postgres'");
+	$node->restart;
+	my $pid = wait_until(sub { $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'slotsync worker'}) });
+	my $worker = { node => $node, pid => $pid };
+
+	ok(wait_until(sub { figure($worker, 'checks > 0') eq 't' }), 'standby: the slotsync worker looks by itself');
+	ok(defined ask($node, $pid), 'and answers');
+}
+
 sub promoted
 {
 	my $session = session($node, 'SELECT 1');
@@ -97,5 +113,6 @@ requests();
 views();
 what_writes_says_so();
 replication_goes_on();
+slotsync_worker() if $node->pg_version >= 17;
 promoted();
 done_testing();
