@@ -1,16 +1,16 @@
 # What is compared: to be sourced after lib.sh.
 
 candidates=(none glibc-128kB jemalloc jemalloc-decay tcmalloc mimalloc pgbouncer
-  pg_trim pg_trim-every-time pg_trim-transaction)
+  pg_trim pg_trim-every-time pg_trim-transaction pg_trim-jemalloc pg_trim-tcmalloc pg_trim-mimalloc)
 
 # The environment of a candidate's server, as words NAME=VALUE.
 environment_of() {
   case $1 in
     glibc-128kB)    echo MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=131072 ;;
-    jemalloc)       echo "LD_PRELOAD=$(library libjemalloc)" ;;
+    *jemalloc)      echo "LD_PRELOAD=$(library libjemalloc)" ;;
     jemalloc-decay) echo "LD_PRELOAD=$(library libjemalloc)" MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:1000 ;;
-    tcmalloc)       echo "LD_PRELOAD=$(library libtcmalloc_minimal)" ;;
-    mimalloc)       echo "LD_PRELOAD=$(library libmimalloc)" ;;
+    *tcmalloc)      echo "LD_PRELOAD=$(library libtcmalloc_minimal)" ;;
+    *mimalloc)      echo "LD_PRELOAD=$(library libmimalloc)" ;;
   esac
 }
 

@@ -35,6 +35,23 @@ restart_cluster() {
   export PGHOST=$scratch/$name
 }
 
+# pin NAME CORE [PID...]: a cluster's processes, those of its sessions to come, and other processes run on that core alone.
+pin() {
+  local cluster=$1 core=$2 postmaster pid
+  shift 2
+  postmaster=$(head -1 "$scratch/$cluster/data/postmaster.pid")
+  for pid in "$postmaster" $(pgrep -P "$postmaster") "$@"; do
+    # a session may have ended meanwhile
+    taskset -apc "$core" "$pid" >/dev/null 2>&1 || true
+  done
+}
+
+# Throughput of two servers is compared at once, each on a core of its own, the cores being swapped in the middle: what else
+# happens on the machine then hits both.
+require_two_cores() {
+  [ "$(nproc)" -ge 2 ] || die "needs two cores"
+}
+
 # The machine and its software in one line.
 machine() {
   local os cpu memory libc

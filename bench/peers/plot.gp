@@ -27,7 +27,7 @@ do for [type in 'svg png'] {
 
   set output out.'/tradeoff.'.type
   set title 'Resident memory of an idle session 12 s after a burst, against throughput'
-  set xlabel 'tps of pgbench -S against no extension'
+  set xlabel 'tps of pgbench -S against no extension, run at the same time'
   set ylabel 'MB'
   set nokey
   set xrange [0:1.4]

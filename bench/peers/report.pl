@@ -82,18 +82,24 @@ sub memory {
 
 # --- throughput -----------------------------------------------------------------------------------------------------
 
-# The ratio of each run to the one without extension right before it.
+# A candidate's ratios to none, of each round: both ran at the same time, on either core.
 sub ratios {
   my ($name, @runs) = @_;
-  my %base = map { $_->{pair} => $_->{tps} } grep { $_->{name} eq 'none' } @runs;
-  return map { $_->{tps} / $base{ $_->{pair} } } grep { $_->{name} eq $name } @runs;
+  return 1 if $name eq 'none';
+  my (%base, %own);
+  for my $run (grep { $_->{pair} =~ /^\Q$name\E\.\d+$/ } @runs) {
+    ($run->{name} eq 'none' ? \%base : \%own)->{ $run->{pair} } += $run->{tps};
+  }
+  return map { $own{$_} / $base{$_} } sort keys %own;
 }
 
+# In ms, of what a candidate did at the same time as another one; undef: at all times.
 sub latencies {
-  my ($name, $workload) = @_;
+  my ($name, $workload, $other) = @_;
   # the pause in the mixed workload is part of its script
   my $pause = $workload eq 'mixed' ? 1_500_000 : 0;
-  return sort { $a <=> $b } map { ($_->[0] - $pause) / 1000 } lines("latency.$name.$workload");
+  my @files = map { m{([^/]+)$} } glob "$raw/latency.$name.$workload." . ($other // '*');
+  return sort { $a <=> $b } map { ($_->[0] - $pause) / 1000 } map { lines($_) } @files;
 }
 
 sub throughput {
@@ -104,12 +110,12 @@ sub throughput {
     'CPU s per million', 'trims', 'ms in trims'];
   for my $workload (@workloads) {
     my @runs = grep { $_->{workload} eq $workload } @all;
-    my $base_latency = median(latencies('none', $workload));
     for my $name (@candidates) {
       my @own = grep { $_->{name} eq $name } @runs;
       my @latencies = latencies($name, $workload);
+      my @ratios = ratios($name, @runs);
       # a session that pauses does what it does in the time that its statements take
-      my @ratios = $workload eq 'mixed' ? $base_latency / median(@latencies) : ratios($name, @runs);
+      @ratios = median(latencies('none', $workload, $name)) / median(@latencies) if $workload eq 'mixed' && $name ne 'none';
       my $transactions = sum map { $_->{transactions} } @own;
       my %total = map { my $key = $_; $key => sum map { $_->{$key} } @own } qw(faults cpu trims trim_ms);
       push @rows, [$name, $workload, sprintf('%.0f', median(map { $_->{tps} } @own)),
@@ -137,6 +143,23 @@ sub overview {
   write_csv('overview', @rows);
 }
 
+# --- the same allocator without and with pg_trim --------------------------------------------------------------------
+
+sub allocators {
+  my ($summary) = @_;
+  my %with = (none => 'pg_trim', map { $_ => "pg_trim-$_" } qw(jemalloc tcmalloc mimalloc));
+  my @rows = ['allocator', 'workload', "MB after $idle s", 'with pg_trim', 'ratio'];
+  for my $plain (grep { $with{$_} && $summary->{ $with{$_} } } @candidates) {
+    for my $role (@burst) {
+      my ($without, $with) = map { $summary->{$_}{$role}[2] } $plain, $with{$plain};
+      push @rows, [$plain eq 'none' ? 'glibc' : $plain, $role, map { sprintf '%.1f', $_ } $without, $with];
+      push @{ $rows[-1] }, sprintf '%.2f', $with / $without;
+    }
+  }
+  write_csv('allocators', @rows) if @rows > 1;
+}
+
 my $summary = memory();
 throughput($summary);
 overview($summary);
+allocators($summary);
