@@ -165,25 +165,16 @@ check(TrimCause cause, int64 now)
 		pgtrim_policy_decide(&policy, &settings, now, last_seen.retained) == POLICY_TRIM;
 }
 
-/* Trims, and takes what is left for what no trim returns. */
 static void
 trim(TrimCause cause, size_t pad, int64 now, TrimEvent *event)
 {
 	pgtrim_trim(cause, pad, event);
-	last_seen.resident = event->resident_after;
-	/* what a larger pad left behind could still go */
-	if (pad <= pgtrim_pad())
-	{
-		pgtrim_note_overhead_after_trim(last_seen.in_use);
-		last_seen.retained = Min(last_seen.retained, 0);
-	}
-	else if (last_seen.retained > 0)
-		last_seen.retained = Max(last_seen.retained - event->released, 0);
+	pgtrim_look_after_trim(&last_seen, pad);
 	if (is_asked_for(cause))
 		return;
 	pgtrim_policy_trimmed(&policy, now, event->released);
 	faults_after_trim = minor_faults();
-	resident_after_trim = event->resident_after;
+	resident_after_trim = last_seen.resident;
 }
 
 /*
@@ -201,7 +192,7 @@ pgtrim_act(TrimCause cause, size_t pad, TrimEvent *event)
 		pgtrim_dry_trim(cause, &last_seen, event);
 	else
 		trim(cause, pad, now, event);
-	pgtrim_backend_trimmed(event, last_seen.retained);
+	pgtrim_backend_trimmed(event, &last_seen);
 	pgtrim_stats_trim(event);
 	pgtrim_statements_trim(event);
 	return true;

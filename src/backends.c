@@ -183,9 +183,9 @@ pgtrim_backend_refreshed(const MemoryFigures *figures)
 	pgtrim_end_change(&slot->changes);
 }
 
-/* Publishes a trim, and what another one now would return. */
+/* Publishes a trim, and what is seen after it. */
 void
-pgtrim_backend_trimmed(const TrimEvent *event, int64 retained)
+pgtrim_backend_trimmed(const TrimEvent *event, const MemoryFigures *figures)
 {
 	ProcessSlot *slot = my_slot();
 
@@ -193,7 +193,7 @@ pgtrim_backend_trimmed(const TrimEvent *event, int64 retained)
 		return;
 
 	pgtrim_begin_change(&slot->changes);
-	slot->figures.retained = retained;
+	publish(slot, figures, &slot->figures.contexts);
 	slot->figures.trims++;
 	slot->figures.released += event->released;
 	slot->figures.trim_ms += event->elapsed_ms;
@@ -306,7 +306,7 @@ pg_trim_processes(PG_FUNCTION_ARGS)
 		if (pid == 0 || !pgtrim_resident_of(pid, &memory))
 			continue;
 		pgtrim_copy_unchanged(&slots[i].changes, &figures,
-					   &slots[i].figures, sizeof(figures));
+							  &slots[i].figures, sizeof(figures));
 		if (figures.pid != pid)
 			memset(&figures, 0, sizeof(figures));
 

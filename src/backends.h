@@ -14,7 +14,7 @@
 
 extern void pgtrim_backend_checked(TrimCause cause, const MemoryFigures *figures, int64 holdoff_ms);
 extern void pgtrim_backend_refreshed(const MemoryFigures *figures);
-extern void pgtrim_backend_trimmed(const TrimEvent *event, int64 retained);
+extern void pgtrim_backend_trimmed(const TrimEvent *event, const MemoryFigures *figures);
 extern void pgtrim_backends_init(void);
 
 #endif							/* PGTRIM_BACKENDS_H */

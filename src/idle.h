@@ -20,8 +20,9 @@ extern void pgtrim_attend_statement(void);
 #define PGTRIM_VERIFY_TIMER 256
 
 /*
- * Counts a statement's end: does it need attention, as no timer is set or a look
- * is due?  On the query path, so it costs a few instructions.
+ * Counts a statement that ends, or is about to: does it need attention, as no
+ * timer is set or a look is due?  On the query path, so it costs a few
+ * instructions.
  */
 static inline bool
 pgtrim_statement_needs_attention(void)

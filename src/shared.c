@@ -38,7 +38,8 @@ static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 void
 pgtrim_shared_add(shared_size_function size, shared_startup_function startup)
 {
-	Assert(user_count < MAX_USERS);
+	if (user_count >= MAX_USERS)
+		elog(FATAL, "too many parts of pg_trim use shared memory");
 	users[user_count].size = size;
 	users[user_count].startup = startup;
 	user_count++;

@@ -110,9 +110,12 @@ void
 pgtrim_remember_statement(uint64 query_id, int64 memory)
 {
 	memory += heap_growth();
-	if (shared == NULL || memory <= pgtrim_largest_memory)
+	if (memory <= pgtrim_largest_memory)
 		return;
+	/* also where nobody will ask for it: smaller ones are not notable then */
 	pgtrim_largest_memory = memory;
+	if (shared == NULL)
+		return;
 	largest.userid = GetUserId();
 	largest.dbid = MyDatabaseId;
 	largest.query_id = query_id;

@@ -154,7 +154,8 @@ has_notable_memory(QueryDesc *desc)
 			return true;
 		memory += child->mem_allocated;
 	}
-	return pgtrim_statement_is_notable(memory) || pgtrim_gate_counts(memory);
+	return pgtrim_statement_is_notable(memory) ||
+		((pgtrim_events & EXPERIMENTS) && pgtrim_gate_counts(memory));
 }
 
 /* The end of a query that is worth it. */
@@ -164,7 +165,7 @@ end_notable_query(QueryDesc *desc, bool needs_attention)
 	if (memory_is_of_interest())
 		note_memory(desc->plannedstmt->queryId, query_memory(desc));
 	end_query(desc);
-	if (needs_attention)
+	if (needs_attention || pgtrim_attention)
 		pgtrim_attend_statement();
 	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
 	{
@@ -174,7 +175,11 @@ end_notable_query(QueryDesc *desc, bool needs_attention)
 	}
 }
 
-/* Of most queries it calls nothing but what it took the place of. */
+/*
+ * Of most queries it calls nothing but what it took the place of, and that
+ * last: a look that comes due meanwhile waits for the next end of a statement
+ * or transaction.
+ */
 static void
 triggers_ExecutorEnd(QueryDesc *desc)
 {

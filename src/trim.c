@@ -66,10 +66,8 @@ bytes_in_use(void)
 }
 
 static void
-set_overhead(int64 in_use)
+set_overhead(int64 resident, int64 in_use)
 {
-	int64		resident = pgtrim_resident_or_swapped();
-
 	overhead = resident < 0 || in_use < 0 ? 0 : Max(resident - in_use, 0);
 	overhead_of = MyProcPid;
 }
@@ -81,28 +79,40 @@ set_overhead(int64 in_use)
 void
 pgtrim_note_overhead(void)
 {
-	set_overhead(bytes_in_use());
+	set_overhead(pgtrim_resident_or_swapped(), bytes_in_use());
 }
 
-/* The same after a trim, given what was in use before it. */
-void
-pgtrim_note_overhead_after_trim(int64 in_use)
+/* What a trim promises to return. */
+static int64
+promise(int64 resident, int64 in_use)
 {
-	set_overhead(pgtrim_allocator()->release_keeps_in_use ? in_use : bytes_in_use());
+	int64		known_overhead = overhead_of == MyProcPid ? overhead : 0;
+
+	return resident < 0 || in_use < 0 ? -1 : Max(resident - in_use - known_overhead, 0);
 }
 
 /* Fills in what a check needs. */
 void
 pgtrim_look(MemoryFigures *figures)
 {
-	int64		known_overhead = overhead_of == MyProcPid ? overhead : 0;
-
 	figures->resident = pgtrim_resident_or_swapped();
 	figures->in_use = bytes_in_use();
-	if (figures->resident < 0 || figures->in_use < 0)
-		figures->retained = -1;
-	else
-		figures->retained = Max(figures->resident - figures->in_use - known_overhead, 0);
+	figures->retained = promise(figures->resident, figures->in_use);
+}
+
+/*
+ * Renews the figures of the look before a trim.  What is left now, no trim
+ * returns; but for what a larger pad than the setting left behind.
+ */
+void
+pgtrim_look_after_trim(MemoryFigures *figures, size_t pad)
+{
+	figures->resident = pgtrim_resident_or_swapped();
+	if (!pgtrim_allocator()->release_keeps_in_use)
+		figures->in_use = bytes_in_use();
+	if (pad <= pgtrim_pad())
+		set_overhead(figures->resident, figures->in_use);
+	figures->retained = promise(figures->resident, figures->in_use);
 }
 
 /* How far a figure fell, 0 if it rose or is not known. */

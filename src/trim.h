@@ -47,8 +47,8 @@ typedef struct MemoryFigures
 
 extern const char *pgtrim_cause_name(TrimCause cause);
 extern void pgtrim_note_overhead(void);
-extern void pgtrim_note_overhead_after_trim(int64 in_use);
 extern void pgtrim_look(MemoryFigures *figures);
+extern void pgtrim_look_after_trim(MemoryFigures *figures, size_t pad);
 extern void pgtrim_trim(TrimCause cause, size_t pad, TrimEvent *event);
 extern void pgtrim_dry_trim(TrimCause cause, const MemoryFigures *figures,
 							TrimEvent *event);

@@ -86,7 +86,7 @@ sub slotsync_worker
 	$primary->append_conf('postgresql.conf', 'wal_level = logical');
 	$primary->restart;
 	$primary->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('standby')});
-	$node->append_conf('postgresql.conf', join "\n", 'sync_replication_slots = on', 'hot_standby_feedback = on',
+	$node->append_conf('postgresql.conf', join "\n", 'wal_level = logical', 'sync_replication_slots = on', 'hot_standby_feedback = on',
 		q{primary_slot_name = 'standby'}, "primary_conninfo = '" . $primary->connstr . " dbname=postgres'");
 	$node->restart;
 	my $pid = wait_until(sub { $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'slotsync worker'}) });

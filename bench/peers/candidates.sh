@@ -51,6 +51,11 @@ start_pooler() {
   as_server "$(PATH=$PATH:/usr/sbin command -v pgbouncer)" -q -d "$dir/pool.ini" || die "pgbouncer does not start"
 }
 
+# Its process, if the candidate of that name has one.
+pooler_of() {
+  [ ! -e "$scratch/$1/pool.pid" ] || cat "$scratch/$1/pool.pid"
+}
+
 stop_poolers() {
   local file
   for file in "$scratch"/*/pool.pid; do

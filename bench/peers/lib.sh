@@ -40,7 +40,7 @@ pin() {
   local cluster=$1 core=$2 postmaster pid
   shift 2
   postmaster=$(head -1 "$scratch/$cluster/data/postmaster.pid")
-  for pid in "$postmaster" $(pgrep -P "$postmaster") "$@"; do
+  for pid in "$postmaster" $(perl "$top/bench/peers/proc.pl" children "$postmaster") "$@"; do
     # a session may have ended meanwhile
     taskset -apc "$core" "$pid" >/dev/null 2>&1 || true
   done

@@ -8,6 +8,10 @@ set border 3
 color(name) = name eq 'none' ? 0x000000 : name[1:7] eq 'pg_trim' ? 0xd62728 : 0x1f77b4
 width(name) = name[1:7] eq 'pg_trim' ? 3 : 1.5
 dashes(name) = name[1:8] eq 'pg_trim-' ? 2 : 1
+# Labels stand on either side of their points, so that few overlap.
+left(name) = name[1:8] eq 'pg_trim-' && column(7) > 0.5
+right(name) = !left(name) && name ne 'pg_trim'
+label_if(condition) = condition ? strcol(1) : ''
 of(name, column) = sprintf("<awk -F, '$1 == \"%s\"' %s/%s", name, raw, column)
 
 do for [type in 'svg png'] {
@@ -33,7 +37,9 @@ do for [type in 'svg png'] {
   set xrange [0:1.4]
   set yrange [0:*]
   set offsets 0, 0, graph 0.1, 0
-  plot raw.'/overview.csv' skip 1 using 7:4:(color(strcol(1))) with points pt 7 ps 1.5 lc rgb variable, \
-    '' skip 1 using 7:4:1 with labels left offset 1,0.5 noenhanced
+  plot raw.'/overview.csv' skip 1 using 7:4:(color(strcol(1))) with points pt 7 ps 1.5 lc rgb variable title '', \
+    '' skip 1 using 7:4:(label_if(right(strcol(1)))) with labels left offset 1,0.3 noenhanced title '', \
+    '' skip 1 using 7:4:(label_if(left(strcol(1)))) with labels right offset -1,0.3 noenhanced title '', \
+    '' skip 1 using 7:4:(label_if(strcol(1) eq 'pg_trim')) with labels center offset 0,-1 noenhanced title ''
   unset offsets
 }

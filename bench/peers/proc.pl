@@ -3,6 +3,7 @@
 #
 #   proc.pl sample POSTMASTER INTERVAL   lines "TIME ROLE RESIDENT" for each session until the server is gone; resident is
 #                                        RssAnon in kB, INTERVAL is in seconds
+#   proc.pl children POSTMASTER          the pids of the server's processes
 #   proc.pl usage POSTMASTER [PID...]    "FAULTS SECONDS": minor page faults and CPU time of the server's processes so far,
 #                                        those that ended included, and of other processes
 use strict;
@@ -57,4 +58,5 @@ sub usage_of {
 }
 
 my ($mode, @arguments) = @ARGV;
-$mode eq 'sample' ? sample(@arguments) : usage_of(@arguments);
+my %modes = (sample => \&sample, usage => \&usage_of, children => sub { print join("\n", children(@_)), "\n" });
+($modes{$mode} // die "proc.pl: no mode $mode\n")->(@arguments);
