@@ -5,7 +5,8 @@
 #   . script/lib.sh
 #   make_scratch                  the temp folder $scratch, removed at exit with all that runs in it
 #   make_prefix                   $pg_config, $bindir, $pg_major: the private installation
-#   copy_checkout NAME            a clean copy of the checkout, $scratch/NAME, owned by the user who runs servers
+#   copy_sources NAME             a copy of the checkout, $scratch/NAME, owned by the user who runs servers
+#   copy_checkout NAME            the same, cleaned for the private installation
 #   make_in NAME ARGUMENT...      make in that copy, for the private installation
 #   install_extension NAME        builds that copy and installs it into the private installation
 #   start_cluster NAME LINE...    a running cluster with these postgresql.conf lines; libpq's variables lead to it
@@ -103,15 +104,19 @@ give_to_server() {
 }
 
 checkout_tar() {
-  tar -C "$top" -c --exclude=./.git .
+  tar -C "$top" -c --exclude=./.git --exclude=./dist .
 }
 
-# What was built in the checkout may belong to another server or compiler, so the copy starts clean.
-copy_checkout() {
+copy_sources() {
   mkdir "$scratch/$1"
   checkout_tar | tar -C "$scratch/$1" -x --no-same-owner
   chmod -R u+rwX "$scratch/$1"
   give_to_server "$scratch/$1"
+}
+
+# What was built in the checkout may belong to another server or compiler, so the copy starts clean.
+copy_checkout() {
+  copy_sources "$1"
   make_in "$1" clean
 }
 
