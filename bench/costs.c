@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include "act.h"
 #include "fmgr.h"
@@ -33,6 +34,7 @@ PG_FUNCTION_INFO_V1(bench_drop);
 PG_FUNCTION_INFO_V1(bench_malloc_trim);
 PG_FUNCTION_INFO_V1(bench_trim);
 PG_FUNCTION_INFO_V1(bench_check);
+PG_FUNCTION_INFO_V1(bench_faults);
 
 static void
 add(Chunk **list, size_t size)
@@ -157,4 +159,14 @@ bench_check(PG_FUNCTION_ARGS)
 			ereport(ERROR, (errmsg("the check decided to trim")));
 	}
 	PG_RETURN_FLOAT8(ms_since(start) * 1000 / runs);
+}
+
+/* bench_faults(): page faults of this process so far. */
+Datum
+bench_faults(PG_FUNCTION_ARGS)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	PG_RETURN_INT64(usage.ru_minflt);
 }
