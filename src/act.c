@@ -168,11 +168,14 @@ check(TrimCause cause, int64 now)
 static void
 trim(TrimCause cause, size_t pad, int64 now, TrimEvent *event)
 {
+	int64		before = last_seen.resident;
+
 	pgtrim_trim(cause, pad, event);
 	pgtrim_look_after_trim(&last_seen, pad);
 	if (is_asked_for(cause))
 		return;
-	pgtrim_policy_trimmed(&policy, now, event->released);
+	/* what was freed while swapped out was worth it, too */
+	pgtrim_policy_trimmed(&policy, now, Max(event->released, before - last_seen.resident));
 	faults_after_trim = minor_faults();
 	resident_after_trim = last_seen.resident;
 }
