@@ -95,6 +95,16 @@ SELECT pid, backend_type, resident, in_use, retained, checked_at,
 FROM pg_trim_processes();
 COMMENT ON VIEW pg_trim_backends IS
 'a row per server process: resident memory now, the figures of its last check, and its trims; bytes and milliseconds';
+COMMENT ON COLUMN pg_trim_backends.resident IS 'anonymous resident memory now, RssAnon in /proc/PID/status';
+COMMENT ON COLUMN pg_trim_backends.in_use IS 'allocated from malloc; more than is resident, where parts were never touched';
+COMMENT ON COLUMN pg_trim_backends.retained IS 'what a trim returns, about: resident or swapped, but neither in use nor what a process has from its beginning';
+COMMENT ON COLUMN pg_trim_backends.checked_at IS 'when it last looked at itself';
+COMMENT ON COLUMN pg_trim_backends.checks IS 'how often it decided whether to trim';
+COMMENT ON COLUMN pg_trim_backends.trims IS 'trims, those of a dry run included';
+COMMENT ON COLUMN pg_trim_backends.released IS 'resident memory that all of its trims returned';
+COMMENT ON COLUMN pg_trim_backends.trim_ms IS 'time that all of its trims took';
+COMMENT ON COLUMN pg_trim_backends.last_event IS 'what caused the last trim: query, transaction, idle, request or manual';
+COMMENT ON COLUMN pg_trim_backends.holdoff_ms IS 'least time from one trim to the next that it makes by itself, as back-off has set it';
 
 -- The largest part of a process's memory names the cause, if it is large enough
 -- to matter; the figures are those of its last check.
@@ -123,6 +133,12 @@ SELECT p.pid, p.resident, p.shared, p.in_contexts, p.in_use, p.retained,
 			   format('%s of shared buffers and files that it touched are counted in every process that did so: nothing to do.',
 					  pg_size_pretty(p.shared))
 		   ELSE 'Nothing to do.'
+	   END ||
+	   CASE
+		   WHEN d.verdict NOT IN ('unknown', 'retained memory', 'nothing unusual') AND p.retained >= 1024 * 1024 THEN
+			   format(' A trim returns about %s: SELECT pg_trim_backend(%s);',
+					  pg_size_pretty(p.retained), p.pid)
+		   ELSE ''
 	   END AS advice
 FROM pg_trim_processes() p
 	 CROSS JOIN LATERAL (
@@ -142,6 +158,14 @@ FROM pg_trim_processes() p
 		 LIMIT 1) d;
 COMMENT ON VIEW pg_trim_diagnosis IS
 'what each server process''s memory is, and what to do about it; bytes, as of its last check';
+COMMENT ON COLUMN pg_trim_diagnosis.resident IS 'anonymous resident memory now, RssAnon in /proc/PID/status';
+COMMENT ON COLUMN pg_trim_diagnosis.shared IS 'resident memory now that is shared, of shared buffers and of files';
+COMMENT ON COLUMN pg_trim_diagnosis.in_contexts IS 'held by PostgreSQL''s memory contexts';
+COMMENT ON COLUMN pg_trim_diagnosis.in_use IS 'allocated from malloc; more than is resident, where parts were never touched';
+COMMENT ON COLUMN pg_trim_diagnosis.retained IS 'what a trim returns, about';
+COMMENT ON COLUMN pg_trim_diagnosis.verdict IS
+'the largest part, if it has 4 MB: retained memory, prepared statements, live caches, outside contexts, running statement or shared buffers; else nothing unusual, or unknown';
+COMMENT ON COLUMN pg_trim_diagnosis.advice IS 'what to do about it; pg_trim_backend() needs the rights of pg_cancel_backend()';
 
 --
 -- Totals
@@ -163,6 +187,10 @@ COMMENT ON FUNCTION pg_trim_stats() IS 'what the view pg_trim_stats is made from
 CREATE VIEW pg_trim_stats AS SELECT * FROM pg_trim_stats();
 COMMENT ON VIEW pg_trim_stats IS
 'checks and trims by what caused them; released is resident memory, heap_released how far the heap end (sbrk) fell, in bytes';
+COMMENT ON COLUMN pg_trim_stats.event IS
+'query, transaction, idle (after idle_delay or busy_delay), request (of another session) or manual (pg_trim_now)';
+COMMENT ON COLUMN pg_trim_stats.trims IS 'trims, those of a dry run included';
+COMMENT ON COLUMN pg_trim_stats.stats_reset IS 'when the counting began: the last restart of the server, or pg_trim_reset()';
 
 CREATE FUNCTION pg_trim_histogram(
 	OUT metric text,
@@ -176,6 +204,9 @@ COMMENT ON FUNCTION pg_trim_histogram() IS 'what the view pg_trim_histogram is m
 CREATE VIEW pg_trim_histogram AS SELECT * FROM pg_trim_histogram();
 COMMENT ON VIEW pg_trim_histogram IS
 'trims by what they returned, in power-of-two buckets of kB, by resident memory and by the heap end (sbrk)';
+COMMENT ON COLUMN pg_trim_histogram.metric IS 'resident for resident memory, sbrk for the heap end';
+COMMENT ON COLUMN pg_trim_histogram.low_kb IS 'the least that trims in this bucket returned';
+COMMENT ON COLUMN pg_trim_histogram.high_kb IS 'the most';
 
 CREATE FUNCTION pg_trim_statements(
 	OUT userid oid,

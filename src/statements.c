@@ -245,13 +245,18 @@ pgtrim_statements_init(void)
 							 NULL, NULL, NULL);
 	if (dlsym(RTLD_DEFAULT, "__curbrk") != NULL)
 		pgtrim_heap_end = dlsym(RTLD_DEFAULT, "__curbrk");
-	if (!process_shared_preload_libraries_in_progress)
-		return;
+	/*
+	 * Without shared memory it does nothing, but must exist all the same: the
+	 * server would warn every client that its configuration has an unknown
+	 * setting.
+	 */
 	DefineCustomIntVariable("pg_trim.max_statements",
 							"Number of statements kept.",
 							NULL,
 							&max_statements, 1000, 1, 100000,
-							PGC_POSTMASTER, 0,
+							process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
+	if (!process_shared_preload_libraries_in_progress)
+		return;
 	pgtrim_shared_add(statements_size, statements_startup);
 }

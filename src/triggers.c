@@ -296,7 +296,7 @@ pgtrim_triggers_init(void)
 	emit_log_hook = triggers_emit_log;
 	RegisterXactCallback(triggers_transaction, NULL);
 
-	/* session_preload_libraries: the session has done nothing yet */
-	if (!process_shared_preload_libraries_in_progress && MessageContext == NULL)
+	/* the postmaster, or session_preload_libraries: nothing has been done yet */
+	if (MessageContext == NULL)
 		pgtrim_note_overhead();
 }

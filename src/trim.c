@@ -20,7 +20,6 @@
 #include <limits.h>
 
 #include "allocator.h"
-#include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "resident.h"
 #include "trim.h"
@@ -31,10 +30,10 @@ static int	log_min_kb = -1;
 
 /*
  * What is resident without being in use, and no trim returns: stack, data,
- * pages inherited from the postmaster, fragmentation.
+ * pages inherited from the postmaster, fragmentation.  Until a process finds its
+ * own, it has the postmaster's, whose pages it began with.
  */
 static int64 overhead = 0;
-static int	overhead_of = 0;	/* pid; what fork() hands on is not ours */
 
 static const char *const cause_names[TRIM_CAUSES] = {
 	[TRIM_QUERY] = "query",
@@ -69,7 +68,6 @@ static void
 set_overhead(int64 resident, int64 in_use)
 {
 	overhead = resident < 0 || in_use < 0 ? 0 : Max(resident - in_use, 0);
-	overhead_of = MyProcPid;
 }
 
 /*
@@ -86,9 +84,7 @@ pgtrim_note_overhead(void)
 static int64
 promise(int64 resident, int64 in_use)
 {
-	int64		known_overhead = overhead_of == MyProcPid ? overhead : 0;
-
-	return resident < 0 || in_use < 0 ? -1 : Max(resident - in_use - known_overhead, 0);
+	return resident < 0 || in_use < 0 ? -1 : Max(resident - in_use - overhead, 0);
 }
 
 /* Fills in what a check needs. */

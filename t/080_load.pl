@@ -62,6 +62,15 @@ sub needs_shared_memory
 	is($session->query_safe('SELECT pg_trim_now() >= 0'), 't', 'what needs none works after that');
 }
 
+# The server says nothing to clients about a setting in its configuration that does nothing.
+sub configured
+{
+	$node->append_conf('postgresql.conf', "pg_trim.max_statements = 5\nsession_preload_libraries = 'pg_trim'");
+	$node->reload;
+	my ($status, $out, $err) = $node->psql('postgres', 'SHOW pg_trim.max_statements');
+	is("$out$err", '5', 'max_statements in the configuration');
+}
+
 sub settings
 {
 	my $session = session($node);
@@ -79,4 +88,5 @@ loaded_by_a_function();
 loaded_at_the_start_of_each_session();
 needs_shared_memory();
 settings();
+configured();
 done_testing();

@@ -67,6 +67,16 @@ sub last_event
 	return $node->safe_psql('postgres', "SELECT last_event FROM pg_trim_backends WHERE pid = $pid");
 }
 
+# What a process has from its beginning is not retained, though it never took stock of that itself.
+sub auxiliary_processes_retain_nothing
+{
+	$node->safe_psql('postgres', 'SELECT pg_trim_refresh(timeout_ms => 180000)');
+	is($node->safe_psql('postgres', <<'EOS'), '', 'auxiliary processes retain nothing before their first trim');
+SELECT backend_type, retained FROM pg_trim_backends
+WHERE backend_type IN ('background writer', 'checkpointer', 'walwriter') AND coalesce(retained, 1e9) > 512 * 1024
+EOS
+}
+
 # Those that a server of this version happens to have. Workers come and go.
 sub every_kind
 {
@@ -107,6 +117,7 @@ EOS
 
 my $client = start_physical_walsender();
 start_logical_replication();
+auxiliary_processes_retain_nothing();
 every_kind();
 logical_walsender_returns_much();
 all_at_once();

@@ -62,7 +62,12 @@ DO $$ BEGIN
 END $$
 EOS
 	ask($node, $session->{pid});
-	judged($session, 'live caches', qr/new connection/, 'touched 2,000 tables');
+	judged($session, 'live caches', qr/new connection[^.]*\.$/, 'touched 2,000 tables');
+	# mimalloc 2 retains more than it returns, and that is the largest part then
+	return if allocator() eq 'mimalloc';
+	leave_memory($session, 'SELECT leave_memory(80)');
+	judged($session, 'live caches', qr/new connection.* A trim returns about .*pg_trim_backend/,
+		'touched 2,000 tables, and left a little besides');
 }
 
 sub prepared_statements
