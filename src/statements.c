@@ -3,9 +3,9 @@
  * statements.c
  *		Which statement left the memory that a trim returned.
  *
- * Between two trims a session remembers the statement that needed most: the
- * memory of its contexts when it ended, plus what it made the heap grow by.
- * The next trim is put to that one's account.
+ * Between two trims a session remembers the statement of its client that needed
+ * most: the memory of its contexts when it ended, plus what it made the heap
+ * grow by.  The next trim is put to that one's account.
  *
  * Locking.  One lock guards the entries.  A reader copies them out under it in
  * shared mode.  A trim takes it only if it is free at once, else it keeps the
@@ -25,11 +25,15 @@
 #include "compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "rows.h"
 #include "shared.h"
 #include "statements.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "tcop/pquery.h"
+#include "utils/backend_status.h"
+#include "utils/portal.h"
 #include "utils/timestamp.h"
 
 typedef struct StatementKey
@@ -62,6 +66,12 @@ static SharedStatements *shared = NULL;
 /* The statement that needed most memory since the last trim. */
 static StatementKey largest;
 int64		pgtrim_largest_memory = -1;
+
+/* The one that made the heap grow last, and by how much; in many steps, maybe. */
+static StatementKey growing;
+static int64 growing_by = 0;
+
+static uint64 last_fetch = 0;
 
 /*
  * Where the heap ends: glibc's __curbrk, which sbrk(0) reads at several times
@@ -105,26 +115,57 @@ heap_growth(void)
 	return Max(growth, 0);
 }
 
-/* Remembers a statement if it needed more than all since the last trim. */
-void
-pgtrim_remember_statement(uint64 query_id, int64 memory)
+/*
+ * The statement to be named.  For what runs inside another one it is that of the
+ * client, as pg_stat_statements knows no other by default.  A cursor's query has
+ * no identifier, so what fetched from it is named.
+ */
+static uint64
+named_query_id(uint64 query_id)
 {
-	memory += heap_growth();
-	if (memory <= pgtrim_largest_memory)
-		return;
-	/* also where nobody will ask for it: smaller ones are not notable then */
-	pgtrim_largest_memory = memory;
-	if (shared == NULL)
-		return;
-	largest.userid = GetUserId();
-	largest.dbid = MyDatabaseId;
-	largest.query_id = query_id;
+	uint64		running;
+
+	if (query_id == 0)
+		return last_fetch;
+	running = ActivePortal != NULL ? pgstat_get_my_query_id() : 0;
+	return running != 0 ? running : query_id;
+}
+
+/* A FETCH ended. */
+void
+pgtrim_statement_fetched(uint64 query_id)
+{
+	last_fetch = query_id;
 }
 
 static bool
 same_key(const StatementKey *a, const StatementKey *b)
 {
 	return a->query_id == b->query_id && a->userid == b->userid && a->dbid == b->dbid;
+}
+
+/* Remembers a statement if it needed more than all since the last trim. */
+void
+pgtrim_remember_statement(uint64 query_id, int64 memory)
+{
+	/* not the owner of a function that the statement calls */
+	StatementKey key = {
+		.userid = GetOuterUserId(),
+		.dbid = MyDatabaseId,
+		.query_id = named_query_id(query_id)
+	};
+
+	if (!same_key(&key, &growing))
+	{
+		growing = key;
+		growing_by = 0;
+	}
+	growing_by += heap_growth();
+	if (memory + growing_by <= pgtrim_largest_memory)
+		return;
+	/* also where nobody will ask for it: smaller ones are not notable then */
+	pgtrim_largest_memory = memory + growing_by;
+	largest = key;
 }
 
 /* The statement's entry, else a free one, else the one trimmed longest ago. */
@@ -170,6 +211,8 @@ pgtrim_statements_trim(const TrimEvent *event)
 	if (shared == NULL || pgtrim_largest_memory < 0)
 		return;
 	pgtrim_largest_memory = -1;
+	growing_by = 0;
+	last_fetch = 0;
 	pgtrim_highest_heap_end = *pgtrim_heap_end;
 	/* turned off since: what came later may have left more */
 	if (!pgtrim_track_statements)

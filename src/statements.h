@@ -39,6 +39,7 @@ pgtrim_statement_ended(uint64 query_id, int64 memory)
 		pgtrim_remember_statement(query_id, memory);
 }
 
+extern void pgtrim_statement_fetched(uint64 query_id);
 extern void pgtrim_statements_trim(const TrimEvent *event);
 extern void pgtrim_statements_reset(void);
 extern void pgtrim_statements_init(void);

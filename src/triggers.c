@@ -198,6 +198,7 @@ triggers_ProcessUtility(PlannedStmt *pstmt, const char *query_string, bool read_
 						QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc)
 {
 	uint64		query_id = pstmt->queryId;
+	bool		is_fetch = IsA(pstmt->utilityStmt, FetchStmt);
 
 	if (prev_ProcessUtility)
 		prev_ProcessUtility(pstmt, query_string, read_only_tree, context, params,
@@ -207,6 +208,8 @@ triggers_ProcessUtility(PlannedStmt *pstmt, const char *query_string, bool read_
 								query_env, dest, qc);
 
 	/* pstmt may be gone: COMMIT inside a procedure frees it */
+	if (is_fetch)
+		pgtrim_statement_fetched(query_id);
 	if (memory_is_of_interest())
 		note_memory(query_id, own_memory(MessageContext));
 	pgtrim_statement_done();

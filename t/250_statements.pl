@@ -86,11 +86,37 @@ ask($node, $sessions[0]->{pid});
 ask($node, $sessions[1]->{pid});
 is(statements(), join(' ', query_id($second), query_id($third)), 'each session names its own');
 
+# What the client sent is named, not what runs inside it.
+$node->safe_psql('postgres', <<"EOS");
+CREATE ROLE owner;
+CREATE FUNCTION query_inside() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+AS \$\$ BEGIN PERFORM * FROM ($third) t; END \$\$;
+ALTER FUNCTION query_inside() OWNER TO owner;
+EOS
+for my $statement ('SELECT query_inside()', 'SELECT leave_memory()')
+{
+	$session->query_safe($statement);
+	$session->query_safe('SELECT pg_trim_now()');
+	is(of($statement, '(SELECT rolsuper FROM pg_roles WHERE oid = userid)'), 't', "$statement is named, and its user");
+}
+
+# What fetches from a cursor is named, not what comes after that, or ends it.
+for my $end ('CLOSE c', 'COMMIT')
+{
+	$session->query_safe($_) for 'BEGIN', "DECLARE c CURSOR FOR $third", 'FETCH c';
+	my $fetch = $node->safe_psql('postgres', "SELECT query_id FROM pg_stat_activity WHERE pid = $session->{pid}");
+	$session->query_safe($_) for 'SELECT 4', $end;
+	$session->query_safe('COMMIT') if $end ne 'COMMIT';
+	$session->query_safe('SELECT pg_trim_now()');
+	is((split / /, statements())[-1], $fetch, "FETCH from a cursor that $end ends");
+}
+my $named = statements();
+
 # Off for a session.
 $session->query_safe('SET pg_trim.track_statements = off');
 $session->query_safe($first);
 $session->query_safe('SELECT pg_trim_now()');
-is(statements(), join(' ', query_id($second), query_id($third)), 'track_statements = off: not named');
+is(statements(), $named, 'track_statements = off: not named');
 
 # Without identifiers, statements share an entry per user and database.
 $session->query_safe('SET pg_trim.track_statements = on');
