@@ -115,20 +115,28 @@ heap_growth(void)
 	return Max(growth, 0);
 }
 
+static inline bool
+is_close(CommandTag tag)
+{
+	return tag == CMDTAG_CLOSE_CURSOR || tag == CMDTAG_CLOSE_CURSOR_ALL;
+}
+
 /*
  * The statement to be named.  For what runs inside another one it is that of the
- * client, as pg_stat_statements knows no other by default.  A cursor's query has
- * no identifier, so what fetched from it is named.
+ * client, as pg_stat_statements knows no other by default.  A cursor ends while
+ * CLOSE runs, or after COMMIT did, and what fetched from it is named: its query
+ * has no identifier before PostgreSQL 18, and DECLARE took no memory.
  */
 static uint64
 named_query_id(uint64 query_id)
 {
-	uint64		running;
+	uint64		running = pgstat_get_my_query_id();
 
-	if (query_id == 0)
-		return last_fetch;
-	running = ActivePortal != NULL ? pgstat_get_my_query_id() : 0;
-	return running != 0 ? running : query_id;
+	if (running == 0 || running == query_id)
+		return query_id;
+	if (ActivePortal != NULL && !is_close(ActivePortal->commandTag))
+		return running;
+	return last_fetch != 0 ? last_fetch : query_id;
 }
 
 /* A FETCH ended. */
