@@ -193,18 +193,27 @@ pgtrim_worth_logging(const TrimEvent *event)
 	return log_min_kb >= 0 && bytes >= (int64) log_min_kb * 1024;
 }
 
-/* Writes the log line, if one is asked for; to the server log alone. */
+/*
+ * Writes the log line, if one is asked for; to the server log alone.
+ *
+ * The statement and its context are as long as the client likes.  Where memory
+ * does not suffice to write them, that is an error, and in a transaction
+ * callback a PANIC: so not even the context's callbacks are called.
+ */
 void
 pgtrim_log(const TrimEvent *event)
 {
+	ErrorContextCallback *context = error_context_stack;
 	char		message[256];
 	char		detail[256];
 
 	if (!pgtrim_worth_logging(event))
 		return;
 	pgtrim_log_text(event, message, detail, sizeof(message));
+	error_context_stack = NULL;
 	ereport(LOG_SERVER_ONLY,
-			(errmsg_internal("%s", message), errdetail_internal("%s", detail)));
+			(errhidestmt(true), errmsg_internal("%s", message), errdetail_internal("%s", detail)));
+	error_context_stack = context;
 }
 
 void

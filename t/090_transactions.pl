@@ -113,6 +113,17 @@ sub nothing_crashed
 	unlike(log_since($node, 0), qr/PANIC|terminated by signal|crash/, 'nothing crashed');
 }
 
+# They may be too large to be written, which is an error, and in a commit a PANIC.
+sub neither_statement_nor_context_is_logged
+{
+	my $from = log_end($node);
+
+	$session->query_safe('DO $$ BEGIN FOR i IN 1..3 LOOP INSERT INTO steps VALUES (i); COMMIT; END LOOP; END $$');
+	cmp_ok(scalar(grep { $_->{cause} eq 'transaction' } trims($node, $session->{pid}, $from)), '>=', 3, 'trims are logged');
+	unlike(log_since($node, $from), qr/^[^\n]*\[$session->{pid}\][^\n]*(STATEMENT|CONTEXT|QUERY):/m,
+		'without statement and context');
+}
+
 # The server is shut down while sessions wait for their timers, in and out of transactions, and while others are busy.
 sub fast_shutdown
 {
@@ -133,6 +144,7 @@ cursors();
 two_phase_commit();
 parallel_query();
 no_endless_trims();
+neither_statement_nor_context_is_logged();
 nothing_crashed();
 fast_shutdown();
 done_testing();
