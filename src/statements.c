@@ -58,7 +58,7 @@ typedef struct SharedStatements
 	Statement	entries[FLEXIBLE_ARRAY_MEMBER];
 } SharedStatements;
 
-bool		pgtrim_track_statements = true;
+static bool track_statements = true;
 
 static int	max_statements = 1000;
 static SharedStatements *shared = NULL;
@@ -222,8 +222,8 @@ pgtrim_statements_trim(const TrimEvent *event)
 	growing_by = 0;
 	last_fetch = 0;
 	pgtrim_highest_heap_end = *pgtrim_heap_end;
-	/* turned off since: what came later may have left more */
-	if (!pgtrim_track_statements)
+	/* while it is off, statements are remembered all the same: that costs less than to ask */
+	if (!track_statements)
 		return;
 	trim.last_trim = GetCurrentTimestamp();
 	if (!LWLockConditionalAcquire(shared->lock, LW_EXCLUSIVE))
@@ -291,7 +291,7 @@ pgtrim_statements_init(void)
 	DefineCustomBoolVariable("pg_trim.track_statements",
 							 "Attributes what was returned to statements.",
 							 NULL,
-							 &pgtrim_track_statements, true,
+							 &track_statements, true,
 							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 	if (dlsym(RTLD_DEFAULT, "__curbrk") != NULL)

@@ -13,8 +13,6 @@
 #include "compat.h"
 #include "trim.h"
 
-extern PGTRIM_HIDDEN bool pgtrim_track_statements;
-
 /* For the functions below alone. */
 extern PGTRIM_HIDDEN int64 pgtrim_largest_memory;
 extern PGTRIM_HIDDEN char *const *pgtrim_heap_end;

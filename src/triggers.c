@@ -50,12 +50,6 @@ query_memory(QueryDesc *desc)
 		MemoryContextMemAllocated(desc->estate->es_query_cxt, true);
 }
 
-static inline bool
-memory_is_of_interest(void)
-{
-	return pgtrim_track_statements || (pgtrim_events & EXPERIMENTS);
-}
-
 /* A statement is about to free so much. */
 static inline void
 note_memory(uint64 query_id, int64 memory)
@@ -138,12 +132,20 @@ end_query(QueryDesc *desc)
 		standard_ExecutorEnd(desc);
 }
 
+/* Do the experiments' events want to know of a query that ends? */
+static inline bool
+concerns_experiments(int64 memory)
+{
+	return (pgtrim_events & EXPERIMENTS) &&
+		((pgtrim_events & PGTRIM_ON(TRIM_QUERY)) || pgtrim_gate_counts(memory));
+}
+
 /*
- * Is the memory of this query worth a closer look?  A small query's contexts
- * have no children of their own; nothing is called for it.
+ * Is the end of this query worth a closer look?  A small query's contexts have
+ * no children of their own; nothing is called for it.
  */
 static inline bool
-has_notable_memory(QueryDesc *desc)
+is_notable(QueryDesc *desc)
 {
 	MemoryContext query = desc->estate->es_query_cxt;
 	int64		memory = own_memory(MessageContext) + query->mem_allocated;
@@ -154,16 +156,14 @@ has_notable_memory(QueryDesc *desc)
 			return true;
 		memory += child->mem_allocated;
 	}
-	return pgtrim_statement_is_notable(memory) ||
-		((pgtrim_events & EXPERIMENTS) && pgtrim_gate_counts(memory));
+	return pgtrim_statement_is_notable(memory) || unlikely(concerns_experiments(memory));
 }
 
 /* The end of a query that is worth it. */
 static pg_noinline void
 end_notable_query(QueryDesc *desc, bool needs_attention)
 {
-	if (memory_is_of_interest())
-		note_memory(desc->plannedstmt->queryId, query_memory(desc));
+	note_memory(desc->plannedstmt->queryId, query_memory(desc));
 	end_query(desc);
 	if (needs_attention || pgtrim_attention)
 		pgtrim_attend_statement();
@@ -185,8 +185,7 @@ triggers_ExecutorEnd(QueryDesc *desc)
 {
 	bool		needs_attention = pgtrim_statement_needs_attention();
 
-	if (unlikely(needs_attention || (pgtrim_events & PGTRIM_ON(TRIM_QUERY)) ||
-				 (memory_is_of_interest() && has_notable_memory(desc))))
+	if (unlikely(needs_attention || is_notable(desc)))
 		end_notable_query(desc, needs_attention);
 	else
 		end_query(desc);
@@ -210,8 +209,7 @@ triggers_ProcessUtility(PlannedStmt *pstmt, const char *query_string, bool read_
 	/* pstmt may be gone: COMMIT inside a procedure frees it */
 	if (is_fetch)
 		pgtrim_statement_fetched(query_id);
-	if (memory_is_of_interest())
-		note_memory(query_id, own_memory(MessageContext));
+	note_memory(query_id, own_memory(MessageContext));
 	pgtrim_statement_done();
 	/* it may have been the SET that asks for the event */
 	if (pgtrim_events & PGTRIM_ON(TRIM_QUERY))
