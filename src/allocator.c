@@ -19,7 +19,9 @@
 #include <dlfcn.h>
 #include <limits.h>
 
+#include "access/xact.h"
 #include "allocator.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 typedef struct Candidate
@@ -124,6 +126,20 @@ pgtrim_require_release(void)
 }
 
 /*
+ * Says that a setting does nothing, to who makes it: not again when a value
+ * comes back as a transaction ends, where an error is a PANIC, nor in each
+ * process when the configuration is read again.
+ */
+static void
+warn_of_tunable(const char *setting, const char *allocator, int kilobytes)
+{
+	if (IsTransactionState() || !IsUnderPostmaster)
+		ereport(WARNING,
+				(errmsg("memory allocator %s does not take %d kB for setting \"%s\"",
+						allocator, kilobytes, setting)));
+}
+
+/*
  * Passes a tunable on.  -1 leaves the allocator alone; glibc has no way back
  * to its dynamic thresholds, which the settings' description says.
  */
@@ -132,16 +148,8 @@ assign_tunable(const char *setting, AllocatorTunable tunable, int kilobytes)
 {
 	const Allocator *allocator = pgtrim_allocator();
 
-	if (kilobytes < 0)
-		return;
-	if (allocator->tune == NULL)
-		ereport(WARNING,
-				(errmsg("setting \"%s\" has no effect under memory allocator %s",
-						setting, allocator->name)));
-	else if (!allocator->tune(tunable, kilobytes))
-		ereport(WARNING,
-				(errmsg("memory allocator %s refused %d kB for setting \"%s\"",
-						allocator->name, kilobytes, setting)));
+	if (kilobytes >= 0 && (allocator->tune == NULL || !allocator->tune(tunable, kilobytes)))
+		warn_of_tunable(setting, allocator->name, kilobytes);
 }
 
 static void

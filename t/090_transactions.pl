@@ -124,6 +124,16 @@ sub neither_statement_nor_context_is_logged
 		'without statement and context');
 }
 
+# A setting of glibc's, under another allocator: who makes it is told, but nothing when the old value comes back, where an
+# error is a PANIC.
+sub setting_without_effect
+{
+	like(error_of($session, 'SET pg_trim.mmap_threshold_kb = 64'), qr/WARNING: .*does not take 64 kB/, 'SET without effect');
+	$session->query_safe('BEGIN');
+	like(error_of($session, 'SET LOCAL pg_trim.mmap_threshold_kb = 128'), qr/WARNING: .*does not take 128 kB/, 'SET LOCAL');
+	unlike(error_of($session, 'COMMIT'), qr/WARNING/, 'nothing is said as it ends');
+}
+
 # The server is shut down while sessions wait for their timers, in and out of transactions, and while others are busy.
 sub fast_shutdown
 {
@@ -145,6 +155,7 @@ two_phase_commit();
 parallel_query();
 no_endless_trims();
 neither_statement_nor_context_is_logged();
+setting_without_effect() if allocator() ne 'glibc';
 nothing_crashed();
 fast_shutdown();
 done_testing();
