@@ -36,16 +36,18 @@ for line in open('/proc/self/maps').read().splitlines():
         start, end = (int(address, 16) for address in fields[0].split('-'))
         libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_PAGEOUT)
 $$;
-CREATE FUNCTION repeated(pattern text, times integer) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION prepare(name text, statements integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1..times LOOP
-		EXECUTE format(pattern, i);
+	FOR i IN 1..statements LOOP
+		EXECUTE format('PREPARE %s%s AS SELECT * FROM pg_stats', name, i);
 	END LOOP;
 END $$;
-CREATE FUNCTION prepare(name text, statements integer) RETURNS void LANGUAGE sql
-RETURN repeated('PREPARE ' || name || '%s AS SELECT * FROM pg_stats', statements);
-CREATE FUNCTION deallocate(name text, statements integer) RETURNS void LANGUAGE sql
-RETURN repeated('DEALLOCATE ' || name || '%s', statements);
+CREATE FUNCTION deallocate(name text, statements integer) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1..statements LOOP
+		EXECUTE format('DEALLOCATE %s%s', name, i);
+	END LOOP;
+END $$;
 EOS
 	return;
 }
