@@ -36,20 +36,25 @@ for line in open('/proc/self/maps').read().splitlines():
         start, end = (int(address, 16) for address in fields[0].split('-'))
         libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_PAGEOUT)
 $$;
-CREATE FUNCTION prepare(name text, statements integer) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION repeated(pattern text, times integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1..statements LOOP
-		EXECUTE format('PREPARE %s%s AS SELECT * FROM pg_stats', name, i);
-	END LOOP;
-END $$;
-CREATE FUNCTION deallocate(name text, statements integer) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	FOR i IN 1..statements LOOP
-		EXECUTE format('DEALLOCATE %s%s', name, i);
+	FOR i IN 1..times LOOP
+		EXECUTE format(pattern, i);
 	END LOOP;
 END $$;
 EOS
 	return;
+}
+
+# A query that leaves garbage, and calls one more function. What it prepares last stays above it in the heap: malloc would
+# return the top by itself.
+sub garbage
+{
+	my ($name, $times, $more) = @_;
+
+	return "SELECT repeated('PREPARE $name%s AS SELECT * FROM pg_stats', $times), "
+	  . "repeated('PREPARE above_$name%s AS SELECT * FROM pg_stats', 1), repeated('DEALLOCATE $name%s', $times)"
+	  . ($more ? ", $more" : '');
 }
 
 # The hold-off as the first check after the last trim left it: one that has a little to look at.
@@ -59,7 +64,8 @@ sub holdoff_after_next_check
 	my $trimmed = figure($session, 'last_trim');
 
 	wait_until(sub {
-		$session->query_safe(q{SELECT prepare('little', 30), deallocate('little', 30)});
+		$session->query_safe(garbage('little', 30));
+		$session->query_safe('DEALLOCATE above_little1');
 		usleep(1000 * ($idle_delay + 50));
 		figure($session, "checked_at > '$trimmed'") eq 't';
 	});
@@ -71,10 +77,10 @@ sub live_memory_in_swap
 	my ($session) = @_;
 	my $from;
 
-	$session->query_safe(q{SELECT prepare('live', 600)});
+	$session->query_safe(q{SELECT repeated('PREPARE live%s AS SELECT * FROM pg_stats', 600)});
 	$session->query_safe('SELECT page_out()');
 	cmp_ok(swapped_out($session->{pid}), '>', 30_000, 'live memory is swapped out');
-	$from = leave_memory($session, q{SELECT prepare('garbage', 600), deallocate('garbage', 600)});
+	$from = leave_memory($session, garbage('garbage', 600));
 	ok(wait_for_trim($session->{node}, $session->{pid}, $from), 'the session is trimmed');
 	cmp_ok(swapped_out($session->{pid}), '>', 30_000, 'which leaves live memory there');
 	is(holdoff_after_next_check($session), $idle_delay, 'and it is not taken for memory that came back');
@@ -83,8 +89,7 @@ sub live_memory_in_swap
 sub free_memory_in_swap
 {
 	my ($session) = @_;
-	my $from = leave_memory($session,
-		q{SELECT prepare('garbage', 1000), deallocate('garbage', 1000), page_out()});
+	my $from = leave_memory($session, garbage('garbage', 1000, 'page_out()'));
 	my $swapped = swapped_out($session->{pid});
 
 	cmp_ok($swapped, '>', 60_000, 'free memory is swapped out');
